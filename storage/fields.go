@@ -21,7 +21,7 @@ type Field struct {
 	place      int              // in the metadata record, from 1; 0 when it is not there
 	isAlways   bool             // each line of the ledger has it
 	isWithheld bool             // it leads to other sites: it follows the salt of a line and is not in the line's public form
-	said       func(*Line) bool // nil, or whether the ledger has a zero
+	hasZero    func(*Line) bool // nil, or whether the ledger has a zero
 	form       form
 }
 
@@ -46,7 +46,7 @@ func (f *Field) Always() bool { return f.isAlways }
 func (f *Field) Withheld() bool { return f.isWithheld }
 
 // IsSaid reports whether l has a value there: more than a zero, or a zero with a meaning.
-func (f *Field) IsSaid(l *Line) bool { return !f.form.isZero(l) || f.said != nil && f.said(l) }
+func (f *Field) IsSaid(l *Line) bool { return !f.form.isZero(l) || f.hasZero != nil && f.hasZero(l) }
 
 // Lines returns the values, one on a line, of a field that a metadata record repeats. It reports false for another field.
 func (f *Field) Lines(l *Line) (string, bool) {
@@ -383,8 +383,8 @@ func (f Field) always() Field {
 	return f
 }
 
-func (f Field) when(said func(*Line) bool) Field {
-	f.said = said
+func (f Field) when(hasZero func(*Line) bool) Field {
+	f.hasZero = hasZero
 	return f
 }
 

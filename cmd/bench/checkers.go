@@ -91,14 +91,14 @@ func (b *bench) checkers(ctx context.Context, r *result) error {
 				c.Absent = true
 				continue
 			}
-			said, err := b.check(ctx, c, &c.Site, faults.URL)
+			output, err := b.check(ctx, c, &c.Site, faults.URL)
 			if err == nil && at == 0 {
-				c.score, err = own(site, faults.URL, said)
+				c.score, err = own(site, faults.URL, output)
 			} else if err == nil {
-				if _, after, ok := strings.Cut(said, "\nFound "); ok && strings.HasPrefix(c.Name, "wget") {
-					said = after // working URLs come before
+				if _, after, ok := strings.Cut(output, "\nFound "); ok && strings.HasPrefix(c.Name, "wget") {
+					output = after // working URLs come before
 				}
-				c.score = others(site, faults.URL, said)
+				c.score = others(site, faults.URL, output)
 			}
 			if err == nil && docs != "" && !c.Folder.Stopped {
 				_, err = b.check(ctx, c, &c.Folder, docs)
@@ -130,8 +130,8 @@ func (b *bench) check(ctx context.Context, c *checker, t *times, url string) (st
 	if err := os.WriteFile(filepath.Join(dir, "linkcheckerrc"), linkcheckerrc, 0o600); err != nil {
 		return "", err
 	}
-	said := new(bytes.Buffer)
-	p := process{words: strings.Fields(strings.NewReplacer("URL", url+"/", "DIR", dir).Replace(c.Line)), dir: dir, limit: b.peerLimit, grace: peerGrace, out: said}
+	output := new(bytes.Buffer)
+	p := process{words: strings.Fields(strings.NewReplacer("URL", url+"/", "DIR", dir).Replace(c.Line)), dir: dir, limit: b.peerLimit, grace: peerGrace, out: output}
 	if p.words[0] == curtsy {
 		p.words[0], p.env, p.limit, p.grace = b.self, b.env, patience, procgroup.Grace
 	}
@@ -141,7 +141,7 @@ func (b *bench) check(ctx context.Context, c *checker, t *times, url string) (st
 		err = e.failed
 	}
 	t.Rounds, t.Stopped = append(t.Rounds, e.took.Seconds()), t.Stopped || e.stopped
-	return said.String(), err
+	return output.String(), err
 }
 
 type score struct {
@@ -168,8 +168,8 @@ func own(site *crawltest.FaultySite, base, said string) (score, error) {
 	if err := json.Unmarshal([]byte(said), &r); err != nil {
 		return score{}, fmt.Errorf("bench: read the JSON output of curtsy linkcheck: %w: %.200q", err, said)
 	}
-	told := map[string]bool{}
-	add := func(list, what string) { told[list+" "+strings.TrimPrefix(what, base)] = false }
+	found := map[string]bool{}
+	add := func(list, what string) { found[list+" "+strings.TrimPrefix(what, base)] = false }
 	for _, f := range r.Broken {
 		add("broken", f.URL)
 	}
@@ -187,14 +187,14 @@ func own(site *crawltest.FaultySite, base, said string) (score, error) {
 		case crawltest.Moved, crawltest.Chain:
 			key = "redirect " + f.URL
 		}
-		_, ok := told[key]
+		_, ok := found[key]
 		if ok {
-			told[key] = true
+			found[key] = true
 		}
 		return ok
 	}, nil)
-	for what, asked := range told {
-		if _, step := told["redirect "+strings.TrimSuffix(strings.TrimPrefix(what, "redirect "), "/2")]; !asked && !step {
+	for what, bad := range found {
+		if _, step := found["redirect "+strings.TrimSuffix(strings.TrimPrefix(what, "redirect "), "/2")]; !bad && !step {
 			s.Invented = append(s.Invented, what)
 		}
 	}
@@ -207,13 +207,13 @@ var asWritten = regexp.MustCompile("(?m)^URL +`([^']*)'")
 
 // others scores another checker. A fault is found if its URL is printed, for any reason. A printed URL of the site is invented if
 // it has no fault, is not the page of one, and is not a step of a broken redirect.
-func others(site *crawltest.FaultySite, base, said string) score {
+func others(site *crawltest.FaultySite, base, output string) score {
 	named := map[string]bool{}
-	for _, u := range regexp.MustCompile(regexp.QuoteMeta(base)+`[^\s"'<>|)\]]*`).FindAllString(said, -1) {
+	for _, u := range regexp.MustCompile(regexp.QuoteMeta(base)+`[^\s"'<>|)\]]*`).FindAllString(output, -1) {
 		named[strings.TrimPrefix(strings.TrimRight(u, ".,:`"), base)] = true
 	}
 	written := map[string]bool{}
-	for _, m := range asWritten.FindAllStringSubmatch(said, -1) {
+	for _, m := range asWritten.FindAllStringSubmatch(output, -1) {
 		written["/"+strings.TrimPrefix(m[1], "/")] = true
 	}
 	innocent := map[string]bool{"": true, "/": true, "/good.html#lost": true} // the last is the target of faulty redirects
@@ -232,12 +232,12 @@ func others(site *crawltest.FaultySite, base, said string) score {
 	return scored(site, func(f crawltest.Fault) bool {
 		switch f.Kind {
 		case crawltest.NoURL: // not a URL, so it cannot be on the site
-			return strings.Contains(said, f.URL+"\n") || strings.Contains(said, "`"+f.URL+"'") || strings.Contains(said, f.URL+" ")
+			return strings.Contains(output, f.URL+"\n") || strings.Contains(output, "`"+f.URL+"'") || strings.Contains(output, f.URL+" ")
 		case crawltest.TwoIDs:
-			return strings.Contains(said, f.Name)
+			return strings.Contains(output, f.Name)
 		}
 		d := decoded(f.URL)
-		return named[f.URL] || written[f.URL] || d != f.URL && strings.Contains(said, base+d)
+		return named[f.URL] || written[f.URL] || d != f.URL && strings.Contains(output, base+d)
 	}, invented)
 }
 

@@ -253,9 +253,9 @@ func TestOursIsFoundInTheRightListOnly(t *testing.T) {
 		result          check.Result
 		found, invented int
 	}{{right, 93, 0}, {wrong, 0, 93}, {check.Result{}, 0, 0}} {
-		said, err := json.Marshal(c.result)
+		text, err := json.Marshal(c.result)
 		require.NoError(t, err)
-		if s, err := own(site, base, string(said)); err != nil || s.Found != c.found || (len(s.Invented) > 0) != (c.invented > 0) {
+		if s, err := own(site, base, string(text)); err != nil || s.Found != c.found || (len(s.Invented) > 0) != (c.invented > 0) {
 			t.Errorf("%+v, %v, want %d found", s, err, c.found)
 		}
 	}

@@ -128,7 +128,7 @@ func (b *bench) measure(ctx context.Context, c contender, round int) (x round, e
 		return x, err
 	}
 	if judged.Pages == 0 && !e.stopped {
-		return x, fmt.Errorf("it requested no page: %s", e.said)
+		return x, fmt.Errorf("it requested no page: %s", e.stderr)
 	}
 	x = newRound(e, own, judged)
 	if b.name == mirrorTree {
@@ -201,7 +201,7 @@ type process struct {
 type ended struct {
 	took    time.Duration
 	state   *os.ProcessState
-	said    string
+	stderr  string
 	failed  error // its exit code
 	stopped bool
 }
@@ -211,12 +211,12 @@ func (p *process) run(ctx context.Context) (e ended, err error) {
 	limited, cancel := context.WithTimeout(ctx, p.limit)
 	defer cancel()
 	cmd := exec.CommandContext(limited, p.words[0], p.words[1:]...)
-	said := &lastWords{}
-	cmd.Dir, cmd.Env, cmd.WaitDelay, cmd.Stdout, cmd.Stderr = p.dir, p.env, p.grace, io.Writer(said), io.Writer(said)
+	stderr := &lastWords{}
+	cmd.Dir, cmd.Env, cmd.WaitDelay, cmd.Stdout, cmd.Stderr = p.dir, p.env, p.grace, io.Writer(stderr), io.Writer(stderr)
 	if p.out != nil {
 		cmd.Stdout, cmd.Stderr = p.out, p.out
 		if p.env != nil { // curtsy reports progress there
-			cmd.Stderr = said
+			cmd.Stderr = stderr
 		}
 	}
 	procgroup.Together(cmd)
@@ -225,7 +225,7 @@ func (p *process) run(ctx context.Context) (e ended, err error) {
 		return e, err
 	}
 	failed := cmd.Wait()
-	e = ended{took: time.Since(began), state: cmd.ProcessState, said: strings.TrimSpace(said.String()), failed: failed, stopped: limited.Err() != nil}
+	e = ended{took: time.Since(began), state: cmd.ProcessState, stderr: strings.TrimSpace(stderr.String()), failed: failed, stopped: limited.Err() != nil}
 	procgroup.EndAll(cmd)
 	return e, ctx.Err()
 }
@@ -236,7 +236,7 @@ func (p *process) result(ctx context.Context, file string, out any) (e ended, er
 		return e, err
 	}
 	if e.failed != nil {
-		return e, fmt.Errorf("%w: %s", e.failed, e.said)
+		return e, fmt.Errorf("%w: %s", e.failed, e.stderr)
 	}
 	text, err := os.ReadFile(file)
 	if err == nil {
@@ -272,8 +272,8 @@ func (b *bench) serve(ctx context.Context, c webConfig) (_ *remoteWeb, err error
 	words := (&job{Do: "web", Web: c}).words()
 	w := &remoteWeb{cmd: exec.CommandContext(context.WithoutCancel(ctx), b.self, words...), file: filepath.Join(b.tmp, fmt.Sprintf("seeds-%d", len(b.webs)))}
 	procgroup.Together(w.cmd) // an interrupt reaches only this process, which closes the web last
-	said := &lastWords{}
-	w.cmd.Stderr = said
+	stderr := &lastWords{}
+	w.cmd.Stderr = stderr
 	if w.in, err = w.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
@@ -286,7 +286,7 @@ func (b *bench) serve(ctx context.Context, c webConfig) (_ *remoteWeb, err error
 	}
 	w.out = json.NewDecoder(out)
 	if err := w.out.Decode(&w.seeds); err != nil {
-		return nil, fmt.Errorf("start the web: %w: %s", errors.Join(err, w.close()), said.String())
+		return nil, fmt.Errorf("start the web: %w: %s", errors.Join(err, w.close()), stderr.String())
 	}
 	b.webs[c] = w
 	return w, os.WriteFile(w.file, []byte(strings.Join(w.seeds, "\n")+"\n"), 0o600)

@@ -211,8 +211,8 @@ func TestReferee_SteadyRatio(t *testing.T) {
 	}
 	neglected := append(turns(0, 1), request{1, 10_000 * ms, 10_100 * ms})
 	for name, tt := range map[string]struct {
-		logs        [][]request
-		steady, met float64
+		logs          [][]request
+		steady, ratio float64
 	}{
 		"at once":                   {[][]request{turns(0, 21), turns(0, 21)}, 1, 0},
 		"one met late":              {[][]request{turns(0, 21), turns(5000*ms, 21)}, 1, 5},
@@ -223,8 +223,8 @@ func TestReferee_SteadyRatio(t *testing.T) {
 		"one never met":             {[][]request{turns(0, 21), nil}, 0, 0},
 	} {
 		r := judgedOf(webConfig{Hosts: 2, Pages: 40, Pace: 400 * ms, Width: 1}, tt.logs...)
-		if d := r.Steady - tt.steady; d < -0.001 || d > 0.001 || r.MetAfter != tt.met {
-			t.Errorf("%s: steady %.4f, met after %v; want %.4f, %v", name, r.Steady, r.MetAfter, tt.steady, tt.met)
+		if d := r.Steady - tt.steady; d < -0.001 || d > 0.001 || r.MetAfter != tt.ratio {
+			t.Errorf("%s: steady %.4f, met after %v; want %.4f, %v", name, r.Steady, r.MetAfter, tt.steady, tt.ratio)
 		}
 	}
 }

@@ -316,11 +316,11 @@ func (p *practices) begin(o *audit.Options) error {
 		}
 		return nil
 	}
-	said, err := p.published()
+	published, err := p.published()
 	if err != nil {
 		return err
 	}
-	p.judge = cbcp.New(said)
+	p.judge = cbcp.New(published)
 	o.Witnesses = append(o.Witnesses, p.judge)
 	return nil
 }
@@ -654,7 +654,7 @@ func archiveAt(path string) (files []string, ledgerDir string, err error) {
 		}
 	}
 	// A crawl that was killed before its first exchange has a ledger, and no file.
-	if begun, err := crawldir.Entries(ledgerDir, "0", ".jsonl"); len(files) == 0 && (err != nil || len(begun) == 0) {
+	if segments, err := crawldir.Entries(ledgerDir, "0", ".jsonl"); len(files) == 0 && (err != nil || len(segments) == 0) {
 		return nil, "", cli.Usagef("audit: %s holds no WARC file (*.warc, *.warc.gz)", dir)
 	}
 	slices.Sort(files)

@@ -69,13 +69,13 @@ func TestCompletionOfEveryCommandOffersCrawlsWhereItTakesOne(t *testing.T) {
 func TestInstallDocsWritesWhatItSays(t *testing.T) {
 	t.Parallel()
 	prefix := t.TempDir()
-	said := inside(t, "install-docs", "--dry-run", "--prefix", prefix)
-	said.want(t, cli.ExitDone)
+	printed := inside(t, "install-docs", "--dry-run", "--prefix", prefix)
+	printed.want(t, cli.ExitDone)
 	require.Empty(t, filesOf(t, prefix), "--dry-run wrote files")
 	for range 2 { // its own files are replaced
 		wrote := inside(t, "install-docs", "--prefix", prefix)
 		wrote.want(t, cli.ExitDone)
-		assert.Equalf(t, strings.ReplaceAll(said.out, "would write", "wrote"), wrote.out, "it wrote something else than it said")
+		assert.Equalf(t, strings.ReplaceAll(printed.out, "would write", "wrote"), wrote.out, "it wrote something else than it said")
 	}
 	const zsh = "share/zsh/site-functions/_curtsy"
 	want := []string{"share/bash-completion/completions/curtsy", zsh, "share/fish/vendor_completions.d/curtsy.fish"}
@@ -84,6 +84,6 @@ func TestInstallDocsWritesWhatItSays(t *testing.T) {
 	}
 	got := filesOf(t, prefix)
 	assert.ElementsMatch(t, want, slices.Collect(maps.Keys(got)))
-	assert.Len(t, got, strings.Count(said.out, "\n"), "lines")
+	assert.Len(t, got, strings.Count(printed.out, "\n"), "lines")
 	assert.Truef(t, strings.HasPrefix(got[zsh], "#compdef curtsy\n"), "%.40q", got[zsh])
 }

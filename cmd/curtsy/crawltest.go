@@ -361,13 +361,13 @@ func (s *scoring) crawl(ctx context.Context, board *scoreboard.Board, command []
 	display := progress.New(std.Err, s.quiet, false)
 	defer display.Finish()
 	display.Say("running %s, whose name in robots.txt is %s", strings.Join(r.command, " "), s.token)
-	begun := time.Now()
+	start := time.Now()
 	if err := cmd.Start(); err != nil {
 		return ran{}, fmt.Errorf("the crawler could not be run: %w", err)
 	}
 	failed := s.watch(cmd, board, display)
 	procgroup.EndAll(cmd)
-	r.took = time.Since(begun)
+	r.took = time.Since(start)
 	r.interrupted = ctx.Err() != nil
 	r.timedOut = !r.interrupted && limited.Err() != nil
 	if code := cmd.ProcessState.ExitCode(); code >= 0 {
@@ -401,13 +401,13 @@ func (s *scoring) watch(cmd *exec.Cmd, board *scoreboard.Board, display *progres
 	go func() { done <- cmd.Wait() }()
 	tick := time.NewTicker(display.Every())
 	defer tick.Stop()
-	for begun := time.Now(); ; {
+	for start := time.Now(); ; {
 		select {
 		case err := <-done:
 			return err
 		case <-tick.C:
 			if !display.Quiet && !(s.verbose && display.Live()) {
-				display.Show(fmt.Sprintf("%s  %s", text.Clock(time.Since(begun)), plainly.Count(int64(len(board.Referee().Requests())), "request")))
+				display.Show(fmt.Sprintf("%s  %s", text.Clock(time.Since(start)), plainly.Count(int64(len(board.Referee().Requests())), "request")))
 			}
 		}
 	}

@@ -89,8 +89,8 @@ func TestCrawltestServe_PrintsCommand(t *testing.T) {
 	command, _, _ = strings.Cut(command, "\n")
 	cmd := curtsy(t, append(strings.Fields(command), "--max-urls", "3", "--contact", "https://crawler-contact.org/bot")...)
 	cmd.Dir = t.TempDir()
-	if said, err := cmd.CombinedOutput(); err != nil || strings.Contains(string(said), "private address") {
-		t.Errorf("%s: %v\n%s", command, err, said)
+	if output, err := cmd.CombinedOutput(); err != nil || strings.Contains(string(output), "private address") {
+		t.Errorf("%s: %v\n%s", command, err, output)
 	}
 }
 

@@ -136,7 +136,7 @@ func (x *explaining) configure() error {
 // answer reads the crawl, then the ledger, and for a past time the archive.
 func (x *explaining) answer(ctx context.Context) (explanation, error) {
 	q := explain.Question{URL: x.url, Written: x.written}
-	e, err := x.ask(ctx, q)
+	e, err := x.explain(ctx, q)
 	if err != nil {
 		return explanation{}, err
 	}
@@ -146,7 +146,7 @@ func (x *explaining) answer(ctx context.Context) (explanation, error) {
 	}
 	if how := found.As(x.url, l.How); e.State.Assumed && how.Kind != 0 {
 		q.Found = how
-		if e, err = x.ask(ctx, q); err != nil {
+		if e, err = x.explain(ctx, q); err != nil {
 			return explanation{}, err
 		}
 	}
@@ -163,8 +163,8 @@ func (x *explaining) answer(ctx context.Context) (explanation, error) {
 	return out, nil
 }
 
-// ask queries the running crawl, or reads the frontier if none answers.
-func (x *explaining) ask(ctx context.Context, q explain.Question) (explain.Explanation, error) {
+// explain queries the running crawl, or reads the frontier if none answers.
+func (x *explaining) explain(ctx context.Context, q explain.Question) (explain.Explanation, error) {
 	remote, asked := control.Connect(ctx, x.dir)
 	if asked == nil {
 		e, err := remote.Explain(ctx, q)
@@ -357,12 +357,12 @@ func (l *view) take(line storage.Line) {
 		}
 	}
 	if u, err := canon.Parse(line.URL); line.URL == l.url.String() || err == nil && u.Key() == l.url.Key() {
-		l.met(line)
+		l.takeOwn(line)
 	}
 }
 
-// met takes a line of the URL itself, in any spelling.
-func (l *view) met(line storage.Line) {
+// takeOwn takes a line of the URL itself, in any spelling.
+func (l *view) takeOwn(line storage.Line) {
 	l.Total++
 	l.history.decisions.add(line)
 	if l.First == nil {

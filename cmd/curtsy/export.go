@@ -141,7 +141,7 @@ func exportRun(ctx context.Context, dirs []string, o exportOptions, std cli.Stre
 	var m *export.Manifest
 	err = say.to.While(ctx, say.work, func(ctx context.Context) (err error) {
 		m, err = export.Write(ctx, in, export.Options{
-			Dir: out, Format: form, Sources: sources, Anew: o.overwrite, Told: say.made, Going: say.work.At,
+			Dir: out, Format: form, Sources: sources, Overwrite: o.overwrite, Done: say.made, Progress: say.work.At,
 			Sink: sink.Options{Version: crawldir.Version, ExactCSV: o.exact},
 		})
 		return err

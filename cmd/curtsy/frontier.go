@@ -402,12 +402,12 @@ func newRetry(std cli.Streams) *cobra.Command {
 func (r *retrials) outcomes() []frontier.Outcome {
 	var os []frontier.Outcome
 	for _, f := range []struct {
-		asked   bool
+		wanted  bool
 		outcome frontier.Outcome
 	}{
 		{r.disallowed, frontier.Disallowed}, {r.failed, frontier.Failed}, {r.gone, frontier.Gone}, {r.dropped, frontier.Dropped},
 	} {
-		if f.asked {
+		if f.wanted {
 			os = append(os, f.outcome)
 		}
 	}

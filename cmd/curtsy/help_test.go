@@ -40,13 +40,13 @@ func commands(t *testing.T) []*cobra.Command {
 func TestHelp_TextsOfCommands(t *testing.T) {
 	t.Parallel()
 	page := fileOf(t, filepath.Join("cli", "commands.md"))
-	met := map[string]bool{}
+	documented := map[string]bool{}
 	for _, section := range strings.Split(string(page), "\n## ")[1:] {
 		usage, text, _ := strings.Cut(section, "\n")
 		c, _, err := newRoot(cli.Streams{}).Find(strings.Fields(usage))
 		require.NoError(t, err, usage)
-		assert.Truef(t, c.HasParent() && strings.HasPrefix(text, c.Short+"\n") && !met[c.CommandPath()], "the section %q is of no command, or of one that has another", usage)
-		met[c.CommandPath()] = true
+		assert.Truef(t, c.HasParent() && strings.HasPrefix(text, c.Short+"\n") && !documented[c.CommandPath()], "the section %q is of no command, or of one that has another", usage)
+		documented[c.CommandPath()] = true
 	}
 }
 
@@ -109,7 +109,7 @@ func called(t *testing.T, path ...string) *cobra.Command {
 // in the table once.
 func TestEachPhraseIsAFlagOrACommandOfOurs(t *testing.T) {
 	t.Parallel()
-	met := map[string]bool{}
+	named := map[string]bool{}
 	for _, p := range cli.All() {
 		name, value, _ := strings.Cut(p.Ours, " ")
 		if flag := p.Flag(); flag == "" {
@@ -129,8 +129,8 @@ func TestEachPhraseIsAFlagOrACommandOfOurs(t *testing.T) {
 			}
 		}
 		for _, theirs := range p.Theirs {
-			assert.Falsef(t, met[theirs], "%s is in the table twice", theirs)
-			met[theirs] = true
+			assert.Falsef(t, named[theirs], "%s is in the table twice", theirs)
+			named[theirs] = true
 			if long, ok := strings.CutPrefix(theirs, "--"); ok && long != p.Flag() && called(t, "mirror").Flags().Lookup(long) != nil {
 				t.Errorf("%s is a flag of ours, too: nobody would ever read this", theirs)
 			}
@@ -142,7 +142,7 @@ func TestEachPhraseIsAFlagOrACommandOfOurs(t *testing.T) {
 			t.Errorf("%+v is not whole", p)
 		}
 	}
-	assert.GreaterOrEqual(t, len(met), 40, "options")
+	assert.GreaterOrEqual(t, len(named), 40, "options")
 }
 
 var (

@@ -69,7 +69,7 @@ var fileOptions = map[string]string{
 
 func TestEachOptionThatNamesAFileIsKnown(t *testing.T) {
 	t.Parallel()
-	met := map[string]bool{}
+	used := map[string]bool{}
 	var visit func(cmd *cobra.Command)
 	visit = func(cmd *cobra.Command) {
 		for _, sub := range cmd.Commands() {
@@ -85,7 +85,7 @@ func TestEachOptionThatNamesAFileIsKnown(t *testing.T) {
 			}
 			for _, as := range []string{name, "crawl", "robots check"} { // whose options others share
 				if fileOptions[as+" --"+f.Name] != "" {
-					met[as+" --"+f.Name] = true
+					used[as+" --"+f.Name] = true
 					return
 				}
 			}
@@ -94,7 +94,7 @@ func TestEachOptionThatNamesAFileIsKnown(t *testing.T) {
 	}
 	visit(newRoot(cli.Streams{}))
 	for option := range fileOptions {
-		assert.Truef(t, met[option], "%s is in fileOptions and does not exist", option)
+		assert.Truef(t, used[option], "%s is in fileOptions and does not exist", option)
 	}
 }
 

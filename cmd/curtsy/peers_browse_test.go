@@ -30,10 +30,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// asks is the script for each opened page.
+// browseScript is the script for each opened page.
 //
 //go:embed testdata/browse.js
-var asks string
+var browseScript string
 
 // browsed has the findings of a browser in a tree of files. Each list has what is broken, as "page: what", in page order.
 type browsed struct {
@@ -200,7 +200,7 @@ func browse(t *testing.T, s shelf, absent func(u string) bool) browsed {
 		urls, failed, n := w.take()
 		b.Requests += n
 		b.network(s, on, urls, failed, absent)
-		b.said(on, page, absent)
+		b.addPage(on, page, absent)
 		for _, l := range page.Links {
 			name, how := lead(s, l.To)
 			switch {
@@ -230,7 +230,7 @@ func pageSeen(tab context.Context, at string) (seen, error) {
 	if err := chromedp.Do(ctx, chromedp.Navigate(at)); err != nil {
 		return seen{}, fmt.Errorf("open: %w", err)
 	}
-	page, err := chromedp.Run(ctx, chromedp.Evaluate[seen](asks, chromedp.EvalAwaitPromise))
+	page, err := chromedp.Run(ctx, chromedp.Evaluate[seen](browseScript, chromedp.EvalAwaitPromise))
 	if err != nil {
 		return seen{}, fmt.Errorf("ask: %w", err)
 	}
@@ -247,7 +247,7 @@ func lead(s shelf, to string) (name string, how have) {
 	return s.holds(u)
 }
 
-func (b *browsed) said(on string, page seen, absent func(string) bool) {
+func (b *browsed) addPage(on string, page seen, absent func(string) bool) {
 	for _, src := range page.Images {
 		if !absent(src) {
 			b.Images = append(b.Images, on+": "+src)

@@ -100,8 +100,8 @@ func until(t *testing.T, tab context.Context, what, expression string) {
 			break
 		}
 	}
-	said, _ := chromedp.Run(tab, chromedp.Text("body"))
-	t.Fatalf("%s: %v\n%s", what, err, said)
+	text, _ := chromedp.Run(tab, chromedp.Text("body"))
+	t.Fatalf("%s: %v\n%s", what, err, text)
 }
 
 func textOf(t *testing.T, tab context.Context, expression string) string {
@@ -157,10 +157,10 @@ func (l glance) accessible(t *testing.T, tab context.Context, where string) {
 	if l.rules != "" {
 		only = fmt.Sprintf("runOnly: [%q],", l.rules)
 	}
-	said, err := chromedp.Run(tab, chromedp.Evaluate[string](`axe.run(document, {`+only+`resultTypes: ["violations"]}).then((r) => r.violations.map((v) => v.id + ": " + v.help + " – " +
+	violations, err := chromedp.Run(tab, chromedp.Evaluate[string](`axe.run(document, {`+only+`resultTypes: ["violations"]}).then((r) => r.violations.map((v) => v.id + ": " + v.help + " – " +
 		v.nodes.map((n) => n.target + " " + (n.any[0] ? n.any[0].message : "")).slice(0, 3).join("; ")).join("\n"))`, chromedp.EvalAwaitPromise))
 	require.NoErrorf(t, err, "%s: axe", where)
-	assert.Emptyf(t, said, "%s: axe", where)
+	assert.Emptyf(t, violations, "%s: axe", where)
 	if wide := textOf(t, tab, `String(document.documentElement.scrollWidth - document.documentElement.clientWidth)`); wide != "0" {
 		t.Errorf("%s: it is %s pixels too wide", where, wide)
 	}
@@ -374,25 +374,25 @@ func withoutScript(t *testing.T, other context.Context, home string) {
 	require.NoError(t, err)
 	reads := func(what string) string {
 		t.Helper()
-		said, err := chromedp.Run(tab, chromedp.Text(what))
+		text, err := chromedp.Run(tab, chromedp.Text(what))
 		require.NoError(t, err)
-		return said
+		return text
 	}
 	goTo(t, tab, home+"/crawl/0/")
-	if said := reads("body"); !strings.Contains(said, "Rate and permitted rate") || !strings.Contains(said, "town crawl") ||
-		strings.Contains(said, "Stop updates") || !strings.Contains(said, "Stop reloading") {
-		t.Errorf("the overview says\n%s", said)
+	if text := reads("body"); !strings.Contains(text, "Rate and permitted rate") || !strings.Contains(text, "town crawl") ||
+		strings.Contains(text, "Stop updates") || !strings.Contains(text, "Stop reloading") {
+		t.Errorf("the overview says\n%s", text)
 	}
 	goTo(t, tab, home+"/crawl/0/host?name=http://museum.test&still=1")
-	if said := reads("body"); !strings.Contains(said, "Reload every 5 s") || !strings.Contains(said, "parked by operator") {
-		t.Errorf("the host's page says\n%s", said)
+	if text := reads("body"); !strings.Contains(text, "Reload every 5 s") || !strings.Contains(text, "parked by operator") {
+		t.Errorf("the host's page says\n%s", text)
 	}
 	require.NoError(t, chromedp.Do(tab, chromedp.Click("#hostacts form button")))
 	if _, err := chromedp.Run(tab, chromedp.WaitVisible(".said")); err != nil {
 		t.Fatal(err)
 	}
-	if said := reads("body"); !strings.Contains(said, "is unpaused") || strings.Contains(said, "parked by operator") {
-		t.Errorf("after the release the page says\n%s", said)
+	if text := reads("body"); !strings.Contains(text, "is unpaused") || strings.Contains(text, "parked by operator") {
+		t.Errorf("after the release the page says\n%s", text)
 	}
 }
 
@@ -454,8 +454,8 @@ func townSite(name, robots string, pages int, odd map[string]http.HandlerFunc) *
 func dashboarded(t *testing.T, web *crawltest.Web, dir string, more ...string) (address string) {
 	t.Helper()
 	require.NoError(t, web.Start())
-	said := &addressIn{found: make(chan string, 1)}
-	cmd := crawlcmd.NewIn(crawlcmd.World{Resolve: web.Resolve, Dial: web.Dial}, cli.Streams{In: strings.NewReader(""), Out: said, Err: said})
+	stderr := &addressIn{found: make(chan string, 1)}
+	cmd := crawlcmd.NewIn(crawlcmd.World{Resolve: web.Resolve, Dial: web.Dial}, cli.Streams{In: strings.NewReader(""), Out: stderr, Err: stderr})
 	cmd.SetArgs(append([]string{"--dashboard", "127.0.0.1:0", "--dir", dir, "--contact", "crawl@library.org", "--allow-net", web.Net().String()}, more...))
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -466,10 +466,10 @@ func dashboarded(t *testing.T, web *crawltest.Web, dir string, more ...string) (
 		web.Close()
 	})
 	select {
-	case address = <-said.found:
+	case address = <-stderr.found:
 	case err := <-done:
 		done <- err
-		t.Fatalf("the crawl ended: %v\n%s", err, said.text.String())
+		t.Fatalf("the crawl ended: %v\n%s", err, stderr.text.String())
 	}
 	home, _, _ := strings.Cut(address, "?")
 	for ready := false; !ready; {
@@ -480,7 +480,7 @@ func dashboarded(t *testing.T, web *crawltest.Web, dir string, more ...string) (
 			cancel()
 			ended := <-done
 			done <- ended
-			t.Fatalf("%v; the crawl ended: %v\n%s", err, ended, said.text.String())
+			t.Fatalf("%v; the crawl ended: %v\n%s", err, ended, stderr.text.String())
 		}
 		ready = resp.StatusCode == http.StatusOK
 		resp.Body.Close()

@@ -165,7 +165,7 @@ func (f *fleet) complete(t *testing.T, pages int) {
 		t.Errorf("%d pages of %d are requested", len(all)-gates, fleetHosts*pages)
 	}
 	for _, dir := range f.dirs {
-		if r := ended(t, curtsy(t, "status", "--json", dir)); !r.says(`"state": "finished"`) || !r.says(fmt.Sprintf(`"fetched": %d,`, len(all))) {
+		if r := ended(t, curtsy(t, "status", "--json", dir)); !r.contains(`"state": "finished"`) || !r.contains(fmt.Sprintf(`"fetched": %d,`, len(all))) {
 			t.Errorf("status %s: not finished, or not %d pages: %s%s", dir, len(all), r.out, r.err)
 		}
 	}
@@ -177,7 +177,7 @@ func (f *fleet) complete(t *testing.T, pages int) {
 // gateName is a site that keeps the fleet running until the members share the slots.
 const gateName = "gate.test"
 
-func (r result) says(s string) bool { return strings.Contains(r.out, s) }
+func (r result) contains(s string) bool { return strings.Contains(r.out, s) }
 
 // Two processes crawl as one, and divide the work: each has half of the slots before the first page of 40 hosts is due.
 func TestPeers_FleetTwoProcesses(t *testing.T) {
@@ -208,9 +208,9 @@ func TestPeers_FleetTwoProcesses(t *testing.T) {
 	f.complete(t, 20)
 	requests, answers := int64(len(f.web.Referee().Requests())), make([]int64, 2)
 	for i, dir := range f.dirs {
-		told, err := ledger.Asked(inDir(dir, crawldir.LedgerName), time.Time{})
+		counted, err := ledger.Asked(inDir(dir, crawldir.LedgerName), time.Time{})
 		require.NoError(t, err)
-		answers[i] = told.Answers
+		answers[i] = counted.Answers
 	}
 	if answers[0]+answers[1] != requests || 10*min(answers[0], answers[1]) <= requests { // 40 hosts fall to the slots of two members by chance
 		t.Errorf("%v answers in the ledgers, of %d: each member should have those of its hosts", answers, requests)
@@ -232,8 +232,8 @@ func TestPeers_FleetServerFails(t *testing.T) {
 	f.until(t, 100)
 	for i, p := range f.members { // without hosts it has nothing to commit
 		p.until(t, "it has hosts", func() bool {
-			asked, err := ledger.Asked(inDir(f.dirs[i], crawldir.LedgerName), time.Time{})
-			return err == nil && asked.Answers > 0
+			requests, err := ledger.Asked(inDir(f.dirs[i], crawldir.LedgerName), time.Time{})
+			return err == nil && requests.Answers > 0
 		})
 	}
 	f.incident(t, server)

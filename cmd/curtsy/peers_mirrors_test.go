@@ -57,9 +57,9 @@ func mirrorOf(t *testing.T, m mirrorer, seed string) (dir string, took time.Dura
 		cmd = exec.CommandContext(ctx, m.name, args...)
 		cmd.Dir = t.TempDir()
 	}
-	begun := time.Now()
+	start := time.Now()
 	r := ended(t, cmd)
-	took = time.Since(begun)
+	took = time.Since(start)
 	t.Logf("%s: exit code %d after %v", m.name, r.code, took.Round(time.Millisecond))
 	if m.ours {
 		r.want(t, cli.ExitDone)
@@ -128,9 +128,9 @@ func torturedBy(t *testing.T, by mirrorer) (m mirrored) {
 			}
 		}
 	}
-	asked := map[string]int{}
+	requests := map[string]int{}
 	for _, r := range o.Referee().Requests() {
-		if asked[r.Host+r.Target]++; asked[r.Host+r.Target] > 1 && r.Target != "/robots.txt" {
+		if requests[r.Host+r.Target]++; requests[r.Host+r.Target] > 1 && r.Target != "/robots.txt" {
 			m.repeats++
 		}
 	}
@@ -151,7 +151,7 @@ func docsMirroredBy(t *testing.T, by mirrorer) (m mirrored) {
 	s := serveFiles(t, pythonDocs(t))
 	dir, took := mirrorOf(t, by, "http://"+s.addr+"/")
 	m.took = took
-	for _, targets := range s.asked() {
+	for _, targets := range s.counts() {
 		for target, n := range targets {
 			if m.web += n; target != "/robots.txt" {
 				m.repeats += n - 1

@@ -233,8 +233,8 @@ func answers(network, address string) bool {
 // logged is requested last, so that its line follows all others: nginx logs after the response.
 const logged = "/all-is-logged"
 
-// asked counts the requests since the last call by status and target.
-func (s *server) asked() map[string]map[string]int {
+// counts counts the requests since the last call by status and target.
+func (s *server) counts() map[string]map[string]int {
 	s.t.Helper()
 	answer, err := http.Get("http://" + s.addr + logged)
 	require.NoError(s.t, err)
@@ -274,7 +274,7 @@ func TestPeers_PythonDocsAsWget(t *testing.T) {
 	r.want(t, cli.ExitDone)
 	var summary crawler.Summary
 	require.NoError(t, json.Unmarshal([]byte(r.out), &summary))
-	ours := s.asked()
+	ours := s.counts()
 	for status, targets := range ours {
 		for target, n := range targets {
 			assert.LessOrEqualf(t, n, 1, "%s was asked for %d times (status %s)", target, n, status)
@@ -292,7 +292,7 @@ func TestPeers_PythonDocsAsWget(t *testing.T) {
 	if out, err := exec.Command("wget", "-q", "-r", "-l", "inf", "-p", "-P", t.TempDir(), "http://"+s.addr+"/").CombinedOutput(); err != nil && len(out) > 0 {
 		t.Fatalf("wget: %v: %s", err, out)
 	}
-	theirs := s.asked()
+	theirs := s.counts()
 	onlyOurs, onlyTheirs := difference(ours["200"], theirs["200"]), difference(theirs["200"], ours["200"])
 	t.Logf("%d fetched; only by curtsy: %q; only by wget: %q", len(ours["200"]), onlyOurs, onlyTheirs)
 	for _, target := range onlyOurs {

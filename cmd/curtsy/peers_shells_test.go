@@ -72,15 +72,15 @@ var typed = []struct{ keys, given string }{
 // bash splits words at a colon and an equals sign, with the package bash-completion and without.
 func TestPeers_CompletionInBash(t *testing.T) {
 	t.Parallel()
-	run, said, _ := shelled(t, "bash")
+	run, output, _ := shelled(t, "bash")
 	begins := []string{"source <(curtsy completion bash)\n"}
 	if foreigntest.HasCorpora() {
 		begins = append(begins, ". "+foreigntest.Corpus(t, "bash-completion/bash_completion", "bash-completion")+"\n"+begins[0])
 	}
 	for _, begin := range begins {
 		for _, tt := range typed {
-			if out := run(begin+tt.keys+"exit\n", "--norc", "--noprofile", "-i"); said() != tt.given {
-				t.Errorf("%q after %q: %q, want %q\n%s", tt.keys, begin, said(), tt.given, out)
+			if out := run(begin+tt.keys+"exit\n", "--norc", "--noprofile", "-i"); output() != tt.given {
+				t.Errorf("%q after %q: %q, want %q\n%s", tt.keys, begin, output(), tt.given, out)
 			}
 		}
 	}
@@ -88,14 +88,14 @@ func TestPeers_CompletionInBash(t *testing.T) {
 
 func TestPeers_CompletionInZsh(t *testing.T) {
 	t.Parallel()
-	run, said, _ := shelled(t, "zsh")
+	run, output, _ := shelled(t, "zsh")
 	for _, tt := range typed {
 		if strings.Contains(tt.keys, `\ `) {
 			continue // cobra's script for zsh does not support spaces
 		}
 		keys := "autoload -U compinit; compinit -u\nsource <(curtsy completion zsh)\n" + tt.keys + "exit\n"
-		if out := run(keys, "-f", "-i"); said() != tt.given {
-			t.Errorf("%q: %q, want %q\n%s", tt.keys, said(), tt.given, out)
+		if out := run(keys, "-f", "-i"); output() != tt.given {
+			t.Errorf("%q: %q, want %q\n%s", tt.keys, output(), tt.given, out)
 		}
 	}
 }

@@ -556,8 +556,8 @@ func runWithout(ctx context.Context, cmd *cobra.Command, args ...string) error {
 	return cmd.ExecuteContext(ctx)
 }
 
-// told is the JSON form of a redaction.
-type told struct {
+// redactionJSON is the JSON form of a redaction.
+type redactionJSON struct {
 	Subject string     `json:"subject"`
 	Kind    string     `json:"kind"`
 	Extent  string     `json:"extent"`
@@ -573,7 +573,7 @@ func (o *options) print(std cli.Streams, s *subject, f redact.Found, j *redact.J
 	if !o.json {
 		return nil
 	}
-	t := told{Subject: s.Text, Kind: s.kind, Extent: ledger.ExtentBodies, DryRun: o.dryRun, Found: f}
+	t := redactionJSON{Subject: s.Text, Kind: s.kind, Extent: ledger.ExtentBodies, DryRun: o.dryRun, Found: f}
 	if o.all {
 		t.Extent = ledger.ExtentAll
 	}

@@ -147,13 +147,13 @@ func TestForgetTakesAURLOutOfEveryFile(t *testing.T) {
 	require.GreaterOrEqual(t, len(telling(t, dir, tale("/p3.html"))), 3, "a dry run changed something")
 	r := u.run("redact", "--reason", "asked by mail", "--json", dir, seed+"p3.html")
 	r.want(t, cli.ExitDone, "redacted: only the URL", "rebuilding the mirror", "packing ")
-	var told struct {
+	var printed struct {
 		Bodies  int64
 		Salt    string
 		Digest  string `json:"subject_sha256"`
 		Subject string
 	}
-	if err := json.Unmarshal([]byte(r.out), &told); err != nil || told.Bodies != 1 || told.Digest != redact.Digest(told.Salt, seed+"p3.html") {
+	if err := json.Unmarshal([]byte(r.out), &printed); err != nil || printed.Bodies != 1 || printed.Digest != redact.Digest(printed.Salt, seed+"p3.html") {
 		t.Errorf("%v: %s", err, r.out)
 	}
 	if found := telling(t, dir, tale("/p3.html")); len(found) > 0 {

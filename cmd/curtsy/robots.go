@@ -440,10 +440,10 @@ func (c *check) run(ctx context.Context, args []string, std cli.Streams) error {
 func (c *check) judge(ctx context.Context, from source, urls []canon.URL, standards []robots.Standard, std cli.Streams) error {
 	var all []judgement
 	code := cli.ExitDone
-	said := map[string]bool{}
+	printed := map[string]bool{}
 	say := func(line string) {
-		if !said[line] {
-			said[line] = true
+		if !printed[line] {
+			printed[line] = true
 			fmt.Fprintln(std.Err, plainly.Lines(line))
 		}
 	}

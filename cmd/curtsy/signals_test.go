@@ -153,12 +153,12 @@ func TestAListThatNobodyReadsLeavesNoSnapshot(t *testing.T) {
 		require.NoError(t, err)
 		r.Close()
 		cmd.Stdout = w
-		var said strings.Builder
-		cmd.Stderr = &said
+		var output strings.Builder
+		cmd.Stderr = &output
 		err = cmd.Run()
 		w.Close()
-		if code := cmd.ProcessState.ExitCode(); code != 141 || said.Len() > 0 {
-			t.Errorf("%s: %v, %q", verb, err, said.String())
+		if code := cmd.ProcessState.ExitCode(); code != 141 || output.Len() > 0 {
+			t.Errorf("%s: %v, %q", verb, err, output.String())
 		}
 	}
 	if left, err := filepath.Glob(filepath.Join(dir, control.SnapshotPrefix+"*")); err != nil || len(left) > 0 {

@@ -85,8 +85,8 @@ func statusOf(ctx context.Context, dir string) (st status.Status, err error) {
 		return st, err
 	}
 	began := budget.GenerationOf(all.Counts).Began
-	if told, err := ledger.Asked(filepath.Join(dir, crawldir.LedgerName), began); err == nil { // else keep the frontier's counts
-		st.Tell(told)
+	if requests, err := ledger.Asked(filepath.Join(dir, crawldir.LedgerName), began); err == nil { // else keep the frontier's counts
+		st.Tell(requests)
 	}
 	return st, nil
 }

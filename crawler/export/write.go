@@ -27,14 +27,14 @@ import (
 
 // Options configure an export.
 type Options struct {
-	Dir     string // output folder; created if missing
-	Format  sink.Format
-	Sources []Source
-	Sink    sink.Options
-	Anew    bool        // also remake tables of the same inputs
-	Told    func(*Made) // called after each table; may be nil
-	// Going is called now and then with the number of rows so far; may be nil.
-	Going func(table string, rows int64)
+	Dir       string // output folder; created if missing
+	Format    sink.Format
+	Sources   []Source
+	Sink      sink.Options
+	Overwrite bool        // also remake tables of the same inputs
+	Done      func(*Made) // called after each table; may be nil
+	// Progress is called every few thousand rows with their number so far; may be nil.
+	Progress func(table string, rows int64)
 }
 
 // ErrOthers means that a file to write exists that no export made.
@@ -61,7 +61,7 @@ func Write(ctx context.Context, in *Inputs, o Options) (*Manifest, error) {
 	m := &Manifest{Version: Version, Software: "curtsy/" + o.Sink.Version, Inputs: inputs, Identity: identity}
 	switch {
 	case before == nil:
-	case before.Version == m.Version && before.Software == m.Software && before.Identity == m.Identity && !o.Anew:
+	case before.Version == m.Version && before.Software == m.Software && before.Identity == m.Identity && !o.Overwrite:
 		m.Tables, m.Outdated = before.Tables, before.Outdated
 	default:
 		m.Outdated = before.Outdated
@@ -79,8 +79,8 @@ func Write(ctx context.Context, in *Inputs, o Options) (*Manifest, error) {
 		if err != nil {
 			return nil, fmt.Errorf("table %s: %w", s.Table.Name, err)
 		}
-		if o.Told != nil {
-			o.Told(made)
+		if o.Done != nil {
+			o.Done(made)
 		}
 	}
 	return m, nil
@@ -147,7 +147,7 @@ func (o *Options) table(ctx context.Context, in *Inputs, s Source, m *Manifest) 
 	return &made, m.write(o.Dir)
 }
 
-const often = 1 << 12 // rows between calls of Going
+const often = 1 << 12 // rows between calls of Progress
 
 func (o *Options) rows(ctx context.Context, in *Inputs, s Source, path string) (*Out, error) {
 	w, err := sink.Create(o.Format, path, s.Table, o.Sink)
@@ -157,8 +157,8 @@ func (o *Options) rows(ctx context.Context, in *Inputs, s Source, path string) (
 	defer w.Abort()
 	n := int64(0)
 	out := NewOut(s.Table, func(r tables.Row) error {
-		if n++; n%often == 0 && o.Going != nil {
-			o.Going(s.Table.Name, n)
+		if n++; n%often == 0 && o.Progress != nil {
+			o.Progress(s.Table.Name, n)
 		}
 		return w.Write(r)
 	})

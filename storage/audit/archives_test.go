@@ -167,7 +167,7 @@ func (a *archive) step(w []string) {
 	case "record":
 		a.record(v["kind"], url, day0.Add(at), v["extra"], v["block"])
 	case "kept":
-		a.kept(v["kind"], url, at, v["extra"])
+		a.isolated(v["kind"], url, at, v["extra"])
 	case "sends":
 		a.sends(url, at, v["request"])
 	default:
@@ -204,7 +204,7 @@ func TestEachArchiveIsJudged(t *testing.T) {
 	}
 }
 
-func (a *archive) kept(kind, url string, at time.Duration, extra string) string {
+func (a *archive) isolated(kind, url string, at time.Duration, extra string) string {
 	if extra != "" {
 		extra = "\r\n" + extra
 	}

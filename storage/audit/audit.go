@@ -107,10 +107,10 @@ func newAudit(o Options) (*audit, error) {
 	if err != nil {
 		return nil, err
 	}
-	told := evidence.Told{Floor: o.Floor, Token: o.Token, Strict: o.Strict, Ledger: o.Ours}
+	given := evidence.Told{Floor: o.Floor, Token: o.Token, Strict: o.Strict, Ledger: o.Ours}
 	a := &audit{
 		Tally: NewTally(SelfConsistent, o.Limit), o: o, hosts: map[string]*host{},
-		judge: judge{mayLack: o.LeftOut, texts: texts, redirects: redirects{}, m: evidence.Measure{Told: told}},
+		judge: judge{mayLack: o.LeftOut, texts: texts, redirects: redirects{}, m: evidence.Measure{Told: given}},
 	}
 	a.judge.found = finding.Hearing{Add: a.report, Unproved: func(d finding.Doubt) { a.Doubt(d, &a.host(d.Authority).Host) }}
 	a.pace = pacing.NewJudge(a.judge.found)
@@ -249,7 +249,7 @@ func (a *audit) judgePause(e *evidence.Exchange, to *host) error {
 	}
 	to.policy.Told(e.Line)
 	site.Unasked, site.Forgotten, site.Hearsay = to.policy.policy.kind == unasked, to.policy.forgot, to.policy.aside != nil
-	site.Delay, site.Rate = a.judge.asks(&to.policy, e.Agent)
+	site.Delay, site.Rate = a.judge.pace(&to.policy, e.Agent)
 	a.pace.Exchange(e, &to.pace, a.judge.m, site)
 	return nil
 }
@@ -331,14 +331,14 @@ type judge struct {
 	redirects redirects
 }
 
-func (j *judge) asks(to *policyHost, agent string) (delay, rate time.Duration) {
+func (j *judge) pace(to *policyHost, agent string) (delay, rate time.Duration) {
 	if !to.policy.text.Known || to.policy.kind != ruled {
 		return 0, 0
 	}
 	var d, r float64
 	for _, token := range j.m.Tokens(agent) {
-		if said, err := j.texts.Pace(to.policy.text, token); err == nil {
-			d, r = max(d, said.Delay), max(r, said.Rate)
+		if pace, err := j.texts.Pace(to.policy.text, token); err == nil {
+			d, r = max(d, pace.Delay), max(r, pace.Rate)
 		}
 	}
 	const year = 365 * 24 * 3600

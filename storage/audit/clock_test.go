@@ -169,13 +169,13 @@ func TestAClockThatGoesBackAndForthLeavesAProofYoung(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		meanwhile, at time.Duration // times of pages requested while the clock was behind, and of the two after
-		asked         int
+		requests      int
 		proved        bool
 		want          string
 	}{
 		"not asked meanwhile":          {at: h},
 		"proved anew, and killed":      {at: h, proved: true},
-		"proved anew, and pages asked": {at: h, proved: true, asked: 2, want: "gap"},
+		"proved anew, and pages asked": {at: h, proved: true, requests: 2, want: "gap"},
 		"old by all dates":             {at: 25 * h, want: "gap"},
 	} {
 		l := &lives{t: t}
@@ -185,7 +185,7 @@ func TestAClockThatGoesBackAndForthLeavesAProofYoung(t *testing.T) {
 		if c.proved {
 			proof(two, -25*h+5*s)
 		}
-		for i := range c.asked {
+		for i := range c.requests {
 			two.add(fetch{url: fmt.Sprintf("%s/%d", own, i), at: -25*h + time.Duration(20+5*i)*s})
 		}
 		three := l.next(c.at - s)

@@ -103,12 +103,12 @@ type worldSite struct {
 	next       time.Duration // when the next exchange may begin
 	learned    time.Duration
 	known      bool
-	heard      []time.Duration // response times
+	times      []time.Duration // response times
 }
 
 // due is the pause after the last exchange: five times the third longest of the last five response times, or the pace.
 func (s *worldSite) due() time.Duration {
-	last := slices.Sorted(slices.Values(s.heard[max(0, len(s.heard)-5):]))
+	last := slices.Sorted(slices.Values(s.times[max(0, len(s.times)-5):]))
 	if len(last) == 0 {
 		return s.pace
 	}
@@ -163,7 +163,7 @@ func (w *world) step(a *archive) *worldSite {
 	}
 	if f.status >= 0 && first > 0 {
 		f.meta += fmt.Sprintf("firstByteTimeMs: %.3f\r\n", float64(first)/1e6)
-		s.heard = append(s.heard, first)
+		s.times = append(s.times, first)
 	}
 	a.add(f)
 	s.next += f.took + max(s.due(), rest) + 10*time.Millisecond + time.Duration(w.r.IntN(5000))*time.Millisecond

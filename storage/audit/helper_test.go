@@ -157,14 +157,14 @@ func (a *archive) add(f fetch) string {
 		return fields
 	}
 	// The ids of the records to come: a request, an answer and metadata, as far as there are any.
-	ask, answer, told := "", "", ""
-	for n, p := range []*string{&ask, &answer, &told} {
+	ask, answer, metadata := "", "", ""
+	for n, p := range []*string{&ask, &answer, &metadata} {
 		if there := [...]bool{!f.noReq, f.status >= 0, f.meta != "none"}; there[n] {
 			*p = fmt.Sprintf("urn:test:%d", a.n+1+strings.Count(ask+answer, ":")/2)
 		}
 	}
 	if !f.noReq {
-		a.record("request", f.url, at, ip+"Content-Type: application/http; msgtype=request"+to(answer, told),
+		a.record("request", f.url, at, ip+"Content-Type: application/http; msgtype=request"+to(answer, metadata),
 			f.method+" "+f.request+" HTTP/1.1\r\nHost: "+sent+"\r\n"+agent+"\r\n")
 	}
 	if f.status >= 0 {
@@ -173,7 +173,7 @@ func (a *archive) add(f fetch) string {
 		}
 		names := to(ask)
 		if f.noReq {
-			names = to(told)
+			names = to(metadata)
 		}
 		extra := ip + "Content-Type: application/http; msgtype=response\r\nWARC-Payload-Digest: sha256:" + sha(f.body) + names
 		if f.extra != "" {

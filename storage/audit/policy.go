@@ -23,11 +23,11 @@ type policyHost struct {
 	forgot     bool          // a kill may have made the crawl forget it
 	before     evidence.Text // the text that held before this one
 
-	records  []uint64 // hashes of the records that it was learned from, the last of them
-	learned  int      // policies that it got in this run
-	replaces []said   // the last of those that they replaced
-	back     []said   // those that a kill may have brought back before this run
-	aside    *said    // the one before its robots.txt was read for another host, and not for its own since; nil for none
+	records  []uint64    // hashes of the records that it was learned from, the last of them
+	learned  int         // policies that it got in this run
+	replaces []oldPolicy // the last of those that they replaced
+	back     []oldPolicy // those that a kill may have brought back before this run
+	aside    *oldPolicy  // the one before its robots.txt was read for another host, and not for its own since; nil for none
 
 	firstRobots time.Time // the earliest date of an exchange for its robots.txt; zero when it has none
 	payload     string    // the payload digest of the last answer with a text
@@ -39,7 +39,7 @@ func (h *policyHost) Kind() string { return h.policy.kind.String() }
 func (h *policyHost) Heard(robots bool) {
 	h.learnedFor, h.forgot = min(h.learnedFor+1, evidence.AtKill+2), h.forgot && robots
 	for i := range h.replaces {
-		h.replaces[i].heard++
+		h.replaces[i].exchanges++
 	}
 }
 
@@ -69,11 +69,11 @@ func (h *policyHost) SetBack(to time.Time) {
 // A kill may undo the policy from the last exchanges with a host: the next run uses the previous one, and records that.
 // It keeps its age; but if the clock was set back before those and forward after them, its dates are young again.
 
-// said is a policy that was replaced.
-type said struct {
-	policy  policy
-	payload string
-	heard   int // exchanges with the host since then, including the one that changed it
+// oldPolicy is a policy that was replaced.
+type oldPolicy struct {
+	policy    policy
+	payload   string
+	exchanges int // exchanges with the host since then, including the one that changed it
 }
 
 const maxBack = 2 * (evidence.AtKill + 1)
@@ -84,14 +84,14 @@ func (h *policyHost) replaced(was policy, payload string) {
 		return
 	}
 	h.learned++
-	h.replaces = append(h.replaces[max(0, len(h.replaces)-evidence.AtKill):], said{was, payload, 0})
+	h.replaces = append(h.replaces[max(0, len(h.replaces)-evidence.AtKill):], oldPolicy{was, payload, 0})
 }
 
 func (h *policyHost) mayBeBack() {
 	if h.learned == 0 {
 		return // the killed run began with a state that it may have restored itself
 	}
-	kept := slices.DeleteFunc(h.replaces, func(s said) bool { return s.heard > evidence.AtKill })
+	kept := slices.DeleteFunc(h.replaces, func(s oldPolicy) bool { return s.exchanges > evidence.AtKill })
 	if len(kept) < h.learned {
 		h.back = nil
 	}
@@ -102,7 +102,7 @@ func (h *policyHost) mayBeBack() {
 
 // read notes whether robots.txt was read for another host. A read for another host's redirect sets no policy of its own
 // host (RFC 9309 2.3.1.2), whose earlier one may remain valid.
-func (h *policyHost) read(forAnother bool, was said) {
+func (h *policyHost) read(forAnother bool, was oldPolicy) {
 	switch {
 	case !forAnother:
 		h.aside = nil
@@ -124,7 +124,7 @@ func (h *policyHost) Told(l *storage.Line) {
 	if h.learned > 0 {
 		return
 	}
-	i := slices.IndexFunc(h.back, func(s said) bool { return s.policy.record == l.RobotsRecord })
+	i := slices.IndexFunc(h.back, func(s oldPolicy) bool { return s.policy.record == l.RobotsRecord })
 	if i < 0 {
 		return
 	}
@@ -212,7 +212,7 @@ func (j *judge) robots(e *evidence.Exchange, own *policyHost) {
 		was, payload := to.policy, to.payload
 		j.learn(e, to, w, asked)
 		if w.origin == p.Authority {
-			to.read(forAnother, said{policy: was, payload: payload})
+			to.read(forAnother, oldPolicy{policy: was, payload: payload})
 		}
 	}
 }

@@ -235,20 +235,20 @@ func framing(e *evidence.Exchange, _ *evidence.Info) string {
 
 // lastModified compares the dates. The crawl ignores dates after the response; a day is allowed for a clock set since.
 func lastModified(e *evidence.Exchange, _ *evidence.Info) string {
-	told := e.Line.Modified
+	recorded := e.Line.Modified
 	if e.Line.Decision != storage.DecisionAllow || e.Line.Status == 0 {
 		return ""
 	}
-	var said time.Time
+	var header time.Time
 	if len(e.Answer.LastModified) == 1 {
 		if at, ok := evidence.Date(e.Answer.LastModified[0]); ok && at.Year() >= 1990 {
-			said = at
+			header = at
 		}
 	}
-	if told.Equal(said) || told.IsZero() && said.After(e.Began.Add(-24*time.Hour)) {
+	if recorded.Equal(header) || recorded.IsZero() && header.After(e.Began.Add(-24*time.Hour)) {
 		return ""
 	}
-	return fmt.Sprintf("Last-Modified: %q, and lastModified %s", e.Answer.LastModified, told.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("Last-Modified: %q, and lastModified %s", e.Answer.LastModified, recorded.UTC().Format(time.RFC3339))
 }
 
 // directives compares those of X-Robots-Tag; a value with a colon may be for another robot. The page may add others, and a

@@ -375,7 +375,7 @@ func (a *audit) conclude(ctx context.Context) (*Result, error) {
 	}
 	r.Totals.Gaps, r.Totals.Judged = a.pace.Gaps, a.judge.judged
 	ours := slices.ContainsFunc(r.Archives, func(in *evidence.Info) bool { return in.Ours })
-	said := struct {
+	summary := struct {
 		*Result
 		Ours, Strict bool
 		Floor        time.Duration
@@ -384,10 +384,10 @@ func (a *audit) conclude(ctx context.Context) (*Result, error) {
 	for _, in := range r.Archives {
 		for _, of := range in.Credentials {
 			host, fields, _ := strings.Cut(of, ": ")
-			said.Signed = append(said.Signed, [2]string{host, fields})
+			summary.Signed = append(summary.Signed, [2]string{host, fields})
 		}
 	}
-	r.Measures, r.CannotShow = measures(said), cannotShow(said)
+	r.Measures, r.CannotShow = measures(summary), cannotShow(summary)
 	for _, w := range a.o.Witnesses {
 		if err := w.Close(ctx, r, a.report); err != nil {
 			return nil, err

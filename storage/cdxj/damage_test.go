@@ -33,8 +33,8 @@ func TestADamagedSegmentIsIndexedAsFarAsItCanBeRead(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, b, 0o600))
 	require.NoError(t, os.RemoveAll(filepath.Join(dir, indexDir)))
 	c = crawling(t, dir, 0)
-	if said := c.store.Damaged(); len(said) != 1 || !strings.Contains(said[0], path) {
-		t.Errorf("it says %q", said)
+	if damaged := c.store.Damaged(); len(damaged) != 1 || !strings.Contains(damaged[0], path) {
+		t.Errorf("it says %q", damaged)
 	}
 	for i := range 5 {
 		body := strings.Repeat(fmt.Sprintf("page %d ", i), 200)
@@ -47,16 +47,16 @@ func TestADamagedSegmentIsIndexedAsFarAsItCanBeRead(t *testing.T) {
 	for line := range strings.Lines(got) {
 		assert.Contains(t, whole, line, "a line that was not there before")
 	}
-	var said []string
-	err = Rebuild(t.Context(), filepath.Join(dir, warcDir), filepath.Join(dir, indexDir), func(what string) { said = append(said, what) })
-	assert.Truef(t, err == nil && len(said) == 1, "made anew: %v, and it says %q", err, said)
+	var damaged []string
+	err = Rebuild(t.Context(), filepath.Join(dir, warcDir), filepath.Join(dir, indexDir), func(what string) { damaged = append(damaged, what) })
+	assert.Truef(t, err == nil && len(damaged) == 1, "made anew: %v, and it says %q", err, damaged)
 	again := contents(t, dir)["curtsy-00000.cdxj"]
 	assert.Truef(t, again == got, "made anew\n%s\nbefore\n%s", again, got)
-	said = nil // left open by a kill, and torn, the segment is read in the same way
+	damaged = nil // left open by a kill, and torn, the segment is read in the same way
 	require.NoError(t, os.Rename(path, path+".open"))
 	require.NoError(t, os.Truncate(path+".open", int64(len(b)-5)))
-	require.NoError(t, Rebuild(t.Context(), filepath.Join(dir, warcDir), filepath.Join(dir, indexDir), func(what string) { said = append(said, what) }))
-	assert.Len(t, said, 1, "damage")
+	require.NoError(t, Rebuild(t.Context(), filepath.Join(dir, warcDir), filepath.Join(dir, indexDir), func(what string) { damaged = append(damaged, what) }))
+	assert.Len(t, damaged, 1, "damage")
 	open := contents(t, dir)["curtsy-00000.cdxj.open"]
 	assert.NotContains(t, open, "a.test/2")
 	assert.Contains(t, open, "a.test/3", "a line behind the damage")

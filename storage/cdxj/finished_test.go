@@ -13,7 +13,7 @@ import (
 	"curtsy/storage/warc"
 )
 
-func told(t *testing.T, dir string) (s *Store, all *[]string) {
+func openStore(t *testing.T, dir string) (s *Store, all *[]string) {
 	t.Helper()
 	all = &[]string{}
 	s, err := Open(t.Context(), dir, Options{Finished: func(name string, octets int64, sum [32]byte) error {
@@ -30,7 +30,7 @@ func told(t *testing.T, dir string) (s *Store, all *[]string) {
 
 func TestEachCompleteIndexIsTold(t *testing.T) {
 	dir := t.TempDir()
-	s, all := told(t, dir)
+	s, all := openStore(t, dir)
 	o := warc.Options{Dir: filepath.Join(dir, warcDir), Name: "curtsy", SegmentSize: 3000, Index: s, Originals: s}
 	archive := func() *warc.Writer {
 		t.Helper()
@@ -61,12 +61,12 @@ func TestEachCompleteIndexIsTold(t *testing.T) {
 	segment := filepath.Join(dir, warcDir, last[:len(last)-len(suffix)]+warcSuffix)
 	require.NoError(t, os.Rename(segment, segment+openSuffix))
 	require.NoError(t, os.Remove(filepath.Join(dir, indexDir, last)))
-	s, all = told(t, dir)
+	s, all = openStore(t, dir)
 	w = archive()
 	close()
 	assert.Truef(t, slices.Equal(*all, []string{last}), "mended: told of %v, not of %s", *all, last)
 	require.NoError(t, os.Remove(filepath.Join(dir, indexDir, files[0])))
-	s, all = told(t, dir)
+	s, all = openStore(t, dir)
 	w = archive()
 	close()
 	assert.Truef(t, slices.Equal(*all, files[:1]), "one was missing: told of %v", *all)

@@ -110,7 +110,7 @@ func mustReferToWhatIsThere(t testing.TB, dir string) {
 	t.Helper()
 	segments, err := filepath.Glob(filepath.Join(dir, warcDir, "*"+warcSuffix))
 	require.NoError(t, err)
-	met := map[string]bool{}
+	seen := map[string]bool{}
 	for _, path := range segments {
 		f, err := os.Open(path)
 		require.NoError(t, err)
@@ -119,10 +119,10 @@ func mustReferToWhatIsThere(t testing.TB, dir string) {
 		for rec, err := rd.Next(); err != io.EOF; rec, err = rd.Next() {
 			require.NoError(t, err)
 			if rec.Type == "response" {
-				met[rec.ID()] = true
+				seen[rec.ID()] = true
 			}
 			id := strings.Trim(rec.Fields.Get("WARC-Refers-To"), "<>")
-			assert.Falsef(t, id != "" && id != "urn:uuid:0" && !met[id], "%s: %s refers to %s, which is not there", path, rec.TargetURI(), id)
+			assert.Falsef(t, id != "" && id != "urn:uuid:0" && !seen[id], "%s: %s refers to %s, which is not there", path, rec.TargetURI(), id)
 		}
 	}
 }

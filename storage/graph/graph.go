@@ -216,19 +216,19 @@ type Document struct {
 // Write writes the GraphML file into dir, and returns its path.
 func (d *Document) Write(ctx context.Context, dir string) (string, error) {
 	path := filepath.Join(dir, File(d.Level))
-	if err := durable.File(path, func(w io.Writer) error { return d.GraphML(asking{ctx, w}) }); err != nil {
+	if err := durable.File(path, func(w io.Writer) error { return d.GraphML(cancelable{ctx, w}) }); err != nil {
 		return "", fmt.Errorf("format: %w", err)
 	}
 	return path, nil
 }
 
-// asking is a writer that fails once its context is done.
-type asking struct {
+// cancelable is a writer that fails once its context is done.
+type cancelable struct {
 	ctx context.Context //nolint:containedctx // of one call of Write
 	w   io.Writer
 }
 
-func (a asking) Write(p []byte) (int, error) {
+func (a cancelable) Write(p []byte) (int, error) {
 	if err := a.ctx.Err(); err != nil {
 		return 0, err
 	}
@@ -370,7 +370,7 @@ type Builder struct {
 
 	known map[uint64]uint32 // provisional number, in order of first mention, by fingerprint of the key
 	names *sorted.Sorter    // keys with endKey and their provisional number
-	sites map[string]met
+	sites map[string]vertex
 	hosts map[uint64]struct{} // of Domains: fingerprints of hosts
 	notes []note              // by provisional number
 
@@ -386,7 +386,7 @@ const (
 	oneHost   note = 2
 )
 
-type met struct {
+type vertex struct {
 	number uint32
 	state  state
 }
@@ -413,7 +413,7 @@ func New(o Options) *Builder {
 	o.Memory = cmp.Or(max(o.Memory, 0), 64<<20)
 	o.MaxVertices = min(cmp.Or(max(o.MaxVertices, 0), 100_000_000), math.MaxUint32-1)
 	return &Builder{
-		o: o, seed: maphash.MakeSeed(), known: map[uint64]uint32{}, hosts: map[uint64]struct{}{}, names: sorted.New(o.Dir, o.Memory/2), sites: map[string]met{},
+		o: o, seed: maphash.MakeSeed(), known: map[uint64]uint32{}, hosts: map[uint64]struct{}{}, names: sorted.New(o.Dir, o.Memory/2), sites: map[string]vertex{},
 		pairs: spool.Spool{Dir: o.Dir, Pattern: "curtsy-graph-*"},
 	}
 }
@@ -453,7 +453,7 @@ func (b *Builder) Link(source, target string) error {
 
 // find returns the vertex of a URL and adds a new one. Unless vertices are pages, only the site of a URL counts: the
 // result must not depend on whether an earlier path could be parsed.
-func (b *Builder) find(url string) met {
+func (b *Builder) find(url string) vertex {
 	if b.o.Level == Pages {
 		return b.parse(url)
 	}
@@ -472,10 +472,10 @@ func (b *Builder) find(url string) met {
 	return m
 }
 
-func (b *Builder) parse(url string) met {
+func (b *Builder) parse(url string) vertex {
 	u, err := canon.Parse(url)
 	if err != nil || u.Host() == "" {
-		return met{state: isNoURL}
+		return vertex{state: isNoURL}
 	}
 	host := u.Host()
 	switch b.o.Level {
@@ -489,20 +489,20 @@ func (b *Builder) parse(url string) met {
 		return m
 	}
 	f := b.fingerprint(host)
-	if _, met := b.hosts[f]; !met {
+	if _, known := b.hosts[f]; !known {
 		b.hosts[f] = struct{}{}
 		b.notes[m.number] += oneHost
 	}
 	return m
 }
 
-func (b *Builder) number(key string) met {
+func (b *Builder) number(key string) vertex {
 	f := b.fingerprint(key)
 	if n, ok := b.known[f]; ok {
-		return met{number: n}
+		return vertex{number: n}
 	}
 	if len(b.known) >= b.o.MaxVertices {
-		return met{state: isLeftOut}
+		return vertex{state: isLeftOut}
 	}
 	n := uint32(len(b.known))
 	if b.err == nil {
@@ -512,7 +512,7 @@ func (b *Builder) number(key string) met {
 	}
 	b.known[f] = n
 	b.notes = append(b.notes, 0)
-	return met{number: n}
+	return vertex{number: n}
 }
 
 func (b *Builder) fingerprint(s string) uint64 { return max(maphash.String(b.seed, s), 1) }
@@ -560,7 +560,7 @@ func (g *Graph) numbered(ctx context.Context) (number []uint32, err error) {
 		}
 		_, first := cutNumber(name)
 		number[first] = next
-		if err := asked(ctx, int(next)); err != nil {
+		if err := checkDone(ctx, int(next)); err != nil {
 			return nil, err
 		}
 		next++
@@ -568,7 +568,7 @@ func (g *Graph) numbered(ctx context.Context) (number []uint32, err error) {
 	return number, nil
 }
 
-func asked(ctx context.Context, n int) error {
+func checkDone(ctx context.Context, n int) error {
 	if n&0xffff == 0 {
 		return ctx.Err()
 	}
@@ -588,7 +588,7 @@ func (b *Builder) connect(ctx context.Context, g *Graph, number []uint32) error 
 		if err := g.edges.Add(appendPair(piece[:0], number[from], number[to])); err != nil {
 			return fmt.Errorf("graph: sort the edges: %w", err)
 		}
-		if err := asked(ctx, n); err != nil {
+		if err := checkDone(ctx, n); err != nil {
 			return err
 		}
 	}
@@ -598,7 +598,7 @@ func (b *Builder) connect(ctx context.Context, g *Graph, number []uint32) error 
 func (g *Graph) measure(ctx context.Context) error {
 	for e, err := range g.Edges() {
 		if err == nil {
-			err = asked(ctx, int(g.size))
+			err = checkDone(ctx, int(g.size))
 		}
 		if err != nil {
 			return err

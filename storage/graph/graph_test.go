@@ -165,20 +165,20 @@ func brute(level graph.Level, links []link) (names, list []string) {
 		}
 		return n, true
 	}
-	met := map[name]bool{}
+	seen := map[name]bool{}
 	weights := map[[2]name]int{}
 	for _, l := range links {
 		from, okFrom := of(l.from)
 		to, okTo := of(l.to)
-		met[from] = met[from] || okFrom
-		met[to] = met[to] || okTo
+		seen[from] = seen[from] || okFrom
+		seen[to] = seen[to] || okTo
 		if okFrom && okTo && from != to {
 			weights[[2]name{from, to}]++
 		}
 	}
 	bySort := func(a, b name) int { return cmp.Compare(a.sort, b.sort) }
-	for _, n := range slices.SortedFunc(maps.Keys(met), bySort) {
-		if met[n] {
+	for _, n := range slices.SortedFunc(maps.Keys(seen), bySort) {
+		if seen[n] {
 			names = append(names, n.name)
 		}
 	}

@@ -129,14 +129,14 @@ func (s *scanner) segment(number int) (more bool, err error) {
 				continue
 			}
 			c.lose()
-			c.say(Unreadable, "%d lines cannot be read: the rest of the segment is passed over", s.unread)
+			c.report(Unreadable, "%d lines cannot be read: the rest of the segment is passed over", s.unread)
 		case errors.Is(err, errTorn):
 			c.row++
-			c.say(Torn, "%d bytes have no end", len(r.text))
+			c.report(Torn, "%d bytes have no end", len(r.text))
 		case r.packed:
 			c.row++
 			c.lose()
-			c.say(Unreadable, "%v; what follows in this segment is lost", errors.Unwrap(err))
+			c.report(Unreadable, "%v; what follows in this segment is lost", errors.Unwrap(err))
 		default:
 			return false, err
 		}
@@ -145,9 +145,9 @@ func (s *scanner) segment(number int) (more bool, err error) {
 	if c.row == 0 {
 		name := path(s.dir, number)
 		if _, err := os.Lstat(name); isMissing(err) { // a segment is packed when its lines are written
-			c.say(Unreadable, "%s has no line", filepath.Base(name)+packedSuffix)
+			c.report(Unreadable, "%s has no line", filepath.Base(name)+packedSuffix)
 		} else {
-			c.say(NoLines, "%s is empty", filepath.Base(name))
+			c.report(NoLines, "%s is empty", filepath.Base(name))
 		}
 	}
 	return s.problems(), nil
@@ -164,17 +164,17 @@ func (s *scanner) copied(number int) {
 		defer packed.close()
 		if plain, perr := durable.Open(path(s.dir, number)); perr == nil {
 			defer plain.Close()
-			same = alike(packed, plain)
+			same = isEqual(packed, plain)
 		} else {
 			same = errors.Is(perr, fs.ErrNotExist) // packing went on, and took it away
 		}
 	}
 	if !same {
-		s.check.say(Copies, "%s also exists, and does not decompress to the lines of the plain one", filepath.Base(path(s.dir, number)+packedSuffix))
+		s.check.report(Copies, "%s also exists, and does not decompress to the lines of the plain one", filepath.Base(path(s.dir, number)+packedSuffix))
 	}
 }
 
-func alike(a, b io.Reader) bool {
+func isEqual(a, b io.Reader) bool {
 	x, y := make([]byte, bufferSize), make([]byte, bufferSize)
 	for {
 		n, err := io.ReadFull(a, x)
@@ -240,7 +240,7 @@ type runs struct {
 	key  checkpoint.Key // in force; none for an unsigned run
 }
 
-func (c *checker) say(f Fault, format string, args ...any) {
+func (c *checker) report(f Fault, format string, args ...any) {
 	index := c.index - 1
 	if c.row == 0 {
 		index = -1
@@ -255,9 +255,9 @@ func (c *checker) begin(number int) {
 		return
 	}
 	if number == before+2 {
-		c.say(Missing, "no segment %d", before+1)
+		c.report(Missing, "no segment %d", before+1)
 	} else {
-		c.say(Missing, "no segments %d to %d", before+1, number-1)
+		c.report(Missing, "no segments %d to %d", before+1, number-1)
 	}
 	c.lose()
 }
@@ -304,7 +304,7 @@ func (c *checker) line(b []byte, e *Entry) error {
 	if err != nil {
 		e.Mark = nil
 		c.unread = true
-		c.say(Unreadable, "%v", err)
+		c.report(Unreadable, "%v", err)
 	}
 	if m != nil {
 		c.mark(m)
@@ -335,7 +335,7 @@ func decision(b []byte) (storage.Line, error) {
 func (c *checker) grow(h tlog.Hash) {
 	leaf, known := c.notes.leaf(c.index - 1)
 	if !known && c.notes.torn != nil {
-		c.say(BadTiles, "%v", c.notes.torn)
+		c.report(BadTiles, "%v", c.notes.torn)
 		c.notes.torn = nil
 	}
 	if known {
@@ -343,7 +343,7 @@ func (c *checker) grow(h tlog.Hash) {
 			c.off = false
 		} else {
 			if !c.off {
-				c.say(Changed, "it is not the line of the checkpoint of %d entries: it was edited, or lines before it were added, "+
+				c.report(Changed, "it is not the line of the checkpoint of %d entries: it was edited, or lines before it were added, "+
 					"removed or moved", c.notes.last)
 			}
 			c.gap, c.off = true, true
@@ -360,12 +360,12 @@ func (c *checker) resume(m *Mark) {
 	switch {
 	case m == nil || m.Kind != KindBegin:
 		c.index++ // for the place
-		c.say(Disagree, "the segment does not begin with its mark")
+		c.report(Disagree, "the segment does not begin with its mark")
 		c.index--
 	case m.Schema <= Schema && m.First != c.index:
 		c.index++
 		if !c.gap {
-			c.say(Disagree, "the segment starts with entry %d, but %d entries precede it: lines were added or removed", m.First, c.index-1)
+			c.report(Disagree, "the segment starts with entry %d, but %d entries precede it: lines were added or removed", m.First, c.index-1)
 		}
 		c.index--
 		c.skip(m.First)
@@ -394,7 +394,7 @@ func (c *checker) mark(m *Mark) {
 		c.run(m)
 	case KindKey:
 		if r := m.Rotation; c.runs.any && r.New != c.runs.key && r.Old != c.runs.key {
-			c.say(KeyChanged, "a rotation from %s, and the key was %s", r.Old.Name(), nameOf(c.runs.key))
+			c.report(KeyChanged, "a rotation from %s, and the key was %s", r.Old.Name(), nameOf(c.runs.key))
 		}
 		c.runs.key = m.Rotation.New
 	case KindRedaction:
@@ -403,10 +403,10 @@ func (c *checker) mark(m *Mark) {
 		}
 	case KindStop:
 		if !c.runs.open && !c.gap {
-			c.say(Disagree, "its run already has a stop, or is not a run")
+			c.report(Disagree, "its run already has a stop, or is not a run")
 		}
 		if c.runs.open = false; m.Lines != c.lines {
-			c.say(Disagree, "it counts %d decisions, and there are %d", m.Lines, c.lines)
+			c.report(Disagree, "it counts %d decisions, and there are %d", m.Lines, c.lines)
 		}
 	}
 }
@@ -414,19 +414,19 @@ func (c *checker) mark(m *Mark) {
 func (c *checker) beginMark(m *Mark) {
 	switch {
 	case m.Schema > Schema:
-		c.say(NewSchema, "it is of schema %d, and schema %d is known", m.Schema, Schema)
+		c.report(NewSchema, "it is of schema %d, and schema %d is known", m.Schema, Schema)
 		return
 	case c.row != 1:
-		c.say(Disagree, "a begin mark within a segment")
+		c.report(Disagree, "a begin mark within a segment")
 	case m.Segment != c.segment:
-		c.say(Disagree, "it was segment %d", m.Segment)
+		c.report(Disagree, "it was segment %d", m.Segment)
 	}
 	if m.Lines != c.lines {
-		c.say(Disagree, "it counts %d decisions before it, and there are %d", m.Lines, c.lines)
+		c.report(Disagree, "it counts %d decisions before it, and there are %d", m.Lines, c.lines)
 		c.lines = m.Lines
 	}
 	if c.begun && m.Origin != c.origin {
-		c.say(WrongOrigin, "it is of the log %.80q, and the segments before are of %.80q", m.Origin, c.origin)
+		c.report(WrongOrigin, "it is of the log %.80q, and the segments before are of %.80q", m.Origin, c.origin)
 	}
 	if !c.begun {
 		c.begun, c.origin, c.hosts.origin = true, m.Origin, m.Origin
@@ -437,14 +437,14 @@ func (c *checker) run(m *Mark) {
 	key, _ := checkpoint.ParseKey(m.Key) // an empty one is the zero Key
 	switch {
 	case c.runs.open && m.Killed:
-		c.say(NoStop, "the previous run did not end cleanly")
+		c.report(NoStop, "the previous run did not end cleanly")
 	case c.runs.open:
-		c.say(NoStop, "the run before this one has no stop, and this one does not record that it was killed")
+		c.report(NoStop, "the run before this one has no stop, and this one does not record that it was killed")
 	case m.Killed && c.runs.any && !c.gap:
-		c.say(Disagree, "it records that the run before was killed, but that run has a stop")
+		c.report(Disagree, "it records that the run before was killed, but that run has a stop")
 	}
 	if c.runs.any && key != c.runs.key {
-		c.say(KeyChanged, "from %s to %s, without a rotation", nameOf(c.runs.key), nameOf(key))
+		c.report(KeyChanged, "from %s to %s, without a rotation", nameOf(c.runs.key), nameOf(key))
 	}
 	c.runs.open, c.runs.any, c.runs.key = true, true, key
 }
@@ -470,7 +470,7 @@ func (c *checker) end() error {
 	c.notes.end(c)
 	c.stubs.end(c)
 	if c.runs.open || !c.runs.any {
-		c.say(NoStop, "the last run did not end cleanly: it still runs, it was killed, or lines were removed")
+		c.report(NoStop, "the last run did not end cleanly: it still runs, it was killed, or lines were removed")
 	}
 	return nil
 }
@@ -544,7 +544,7 @@ func (n *notes) leaf(index int64) (h tlog.Hash, known bool) {
 // checkpoint checks those that end with the line just taken, which m is if it is a mark.
 func (c *checker) checkpoint(m *Mark) {
 	n := &c.notes
-	met := false
+	found := false
 	for len(n.sizes) > 0 && n.sizes[0] <= c.index {
 		size := n.sizes[0]
 		n.sizes = n.sizes[1:]
@@ -554,23 +554,23 @@ func (c *checker) checkpoint(m *Mark) {
 		}
 		switch {
 		case err != nil:
-			c.say(BadNote, "%v", err)
+			c.report(BadNote, "%v", err)
 		case size == c.index:
 			c.note(note, m)
-			met = true
+			found = true
 		case size == 0:
-			c.say(BadNote, "%s is of no entry", CheckpointPath(c.dir, size))
+			c.report(BadNote, "%s is of no entry", CheckpointPath(c.dir, size))
 		}
 	}
 	if n.latest != nil && n.latest.Size == c.index {
-		if !met {
+		if !found {
 			c.note(n.latest, m)
-			met = true
+			found = true
 		} else if other, err := ReadNote(CheckpointPath(c.dir, c.index)); err == nil && other.Checkpoint != n.latest.Checkpoint {
 			c.note(n.latest, m)
 		}
 	}
-	if met {
+	if found {
 		c.after = 0
 	} else if c.after++; c.after == 1 {
 		c.at = Problem{Segment: c.segment, Row: c.row, Index: c.index - 1}
@@ -579,10 +579,10 @@ func (c *checker) checkpoint(m *Mark) {
 
 func (c *checker) note(n *checkpoint.Note, m *Mark) {
 	if m == nil || m.Kind != KindHosts {
-		c.say(MapDiffers, "the checkpoint of %d entries does not end in a mark of hosts", n.Size)
+		c.report(MapDiffers, "the checkpoint of %d entries does not end in a mark of hosts", n.Size)
 	}
 	if n.Origin != c.origin {
-		c.say(WrongOrigin, "the checkpoint of %d entries is of the log %.80q, not of %.80q", n.Size, n.Origin, c.origin)
+		c.report(WrongOrigin, "the checkpoint of %d entries is of the log %.80q, not of %.80q", n.Size, n.Origin, c.origin)
 	}
 	key := c.runs.key
 	_, claimed := n.Claimed(key)
@@ -591,15 +591,15 @@ func (c *checker) note(n *checkpoint.Note, m *Mark) {
 	case key.IsZero():
 		// cosignatures may stand under it
 	case !claimed:
-		c.say(BadSig, "the checkpoint of %d entries is not signed by the key of its run, %s", n.Size, key.Name())
+		c.report(BadSig, "the checkpoint of %d entries is not signed by the key of its run, %s", n.Size, key.Name())
 	case !n.SignedBy(key):
-		c.say(BadSig, "the signature of the checkpoint of %d entries is not by %s", n.Size, key.Name())
+		c.report(BadSig, "the signature of the checkpoint of %d entries is not by %s", n.Size, key.Name())
 	}
 	switch root := c.tree.Root(); {
 	case c.lost:
 		// reported where the lines were lost
 	case root != n.Root:
-		c.say(RootDiffers, "the lines lead to the root %s, and the checkpoint of %d entries states %s: some line since the "+
+		c.report(RootDiffers, "the lines lead to the root %s, and the checkpoint of %d entries states %s: some line since the "+
 			"checkpoint before was changed, or the checkpoint is of another ledger", root, n.Size, n.Root)
 		c.gap, c.lost = true, true
 	}
@@ -616,13 +616,13 @@ func (n *notes) end(c *checker) {
 		largest = max(largest, n.latest.Size)
 	}
 	if largest > at {
-		c.say(Rollback, "there is a checkpoint of %d entries, and there are %d: lines were cut off the end, or never reached "+
+		c.report(Rollback, "there is a checkpoint of %d entries, and there are %d: lines were cut off the end, or never reached "+
 			"the disk", largest, at)
 	}
 	if n.needs > max(at, largest, n.last) { // lines are durable before their tiles are written
-		c.say(BadTiles, "%s is not a tile of the %d lines", n.widest, at)
+		c.report(BadTiles, "%s is not a tile of the %d lines", n.widest, at)
 	}
 	if n.bad != nil && !isMissing(n.bad) { // a kill may come before the file of the latest is written
-		c.say(BadNote, "the latest checkpoint: %v", n.bad)
+		c.report(BadNote, "the latest checkpoint: %v", n.bad)
 	}
 }

@@ -247,7 +247,7 @@ func TestNoMutationPassesUnnoticed(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, tiles := range []bool{true, false} {
 		for _, key := range []*checkpoint.Signer{nil, testKey(1)} {
-			dir := begun(t, key, 900, 2)
+			dir := newLedger(t, key, 900, 2)
 			unpacked(t, dir)
 			if !tiles {
 				removing(t, filepath.Join(dir, tileFolder))

@@ -18,7 +18,7 @@ import (
 
 // Read takes lines whose salt was removed, which Scan reports.
 func FuzzScan(f *testing.F) {
-	good := begun(f, testKey(1), 0, 2)
+	good := newLedger(f, testKey(1), 0, 2)
 	b, err := os.ReadFile(path(good, 0))
 	require.NoError(f, err)
 	note, err := os.ReadFile(filepath.Join(good, CheckpointName))
@@ -153,7 +153,7 @@ func TestBombs(t *testing.T) {
 }
 
 func FuzzHosts(f *testing.F) {
-	b, err := os.ReadFile(filepath.Join(begun(f, nil, 0, 1), HostsName))
+	b, err := os.ReadFile(filepath.Join(newLedger(f, nil, 0, 1), HostsName))
 	require.NoError(f, err)
 	f.Add(b)
 	f.Add(b[:len(b)-1])
@@ -178,7 +178,7 @@ func TestParseMark_RefusesAnEarlierSchemaByName(t *testing.T) {
 }
 
 func FuzzMark(f *testing.F) {
-	dir := begun(f, testKey(1), 0, 1)
+	dir := newLedger(f, testKey(1), 0, 1)
 	for e := range Scan(dir) {
 		if e.Mark != nil {
 			f.Add(append([]byte(nil), e.Text...))

@@ -160,7 +160,7 @@ func (h *hostCheck) line(c *checker, m *Mark) error {
 	return err
 }
 
-func (h *hostCheck) say(c *checker, format string, args ...any) {
+func (h *hostCheck) report(c *checker, format string, args ...any) {
 	p := h.place
 	p.Text = fmt.Sprintf(format, args...)
 	c.found = append(c.found, p)
@@ -171,7 +171,7 @@ func (h *hostCheck) check(c *checker) error {
 	h.pending = nil
 	n := m.Size - h.tail.base
 	if n < 0 || n > int64(len(h.tail.hashes)) || m.Size > h.place.Index {
-		h.say(c, "the map is said to be of %d entries, which is not a little before its place", m.Size)
+		h.report(c, "the map is said to be of %d entries, which is not a little before its place", m.Size)
 		return nil
 	}
 	root, hosts, err := h.take(int(n))
@@ -180,7 +180,7 @@ func (h *hostCheck) check(c *checker) error {
 	}
 	h.credit -= hosts
 	if h.unknown == 0 && (root != m.Root || hosts != m.Hosts) {
-		h.say(c, "it states the root %s of %d hosts, and the lines have %s of %d", m.Root, m.Hosts, root, hosts)
+		h.report(c, "it states the root %s of %d hosts, and the lines have %s of %d", m.Root, m.Hosts, root, hosts)
 	}
 	return nil
 }
@@ -239,7 +239,7 @@ func (h *hostCheck) partly(c *checker) error {
 		if now, err := latest(c.dir); err == nil && now.Size != c.notes.last {
 			return nil // the crawl runs, and the map is a later one
 		}
-		h.say(c, "%s is not the map that it states, and lines were forgotten: it cannot be checked", HostsName)
+		h.report(c, "%s is not the map that it states, and lines were forgotten: it cannot be checked", HostsName)
 		return nil
 	}
 	next, stop := iter.Pull2(h.base())
@@ -259,14 +259,14 @@ func (h *hostCheck) partly(c *checker) error {
 			more += e.Count
 			continue
 		case order < 0 || e.Count < mine.Count, e.Count == mine.Count && (e.First != mine.First || e.Digest != mine.Digest):
-			h.say(c, "it does not have the lines of the host %.200q", mine.Host)
+			h.report(c, "it does not have the lines of the host %.200q", mine.Host)
 			return nil
 		}
 		more += e.Count - mine.Count
 		mine, err, ok = next()
 	}
 	if ok || more > h.unknown {
-		h.say(c, "it has other lines than there are and than were forgotten")
+		h.report(c, "it has other lines than there are and than were forgotten")
 	}
 	return nil
 }
@@ -282,34 +282,34 @@ type stubs struct {
 	tooMany bool
 }
 
-func (s *stubs) set(index int64, met bool) {
+func (s *stubs) set(index int64, seen bool) {
 	if s.open == nil {
 		s.open = map[int64]bool{}
 	}
 	was, there := s.open[index]
 	switch {
-	case there && was != met:
+	case there && was != seen:
 		delete(s.open, index)
 	case there:
 	case len(s.open) >= maxStubs:
 		s.tooMany = true
 	default:
-		s.open[index] = met
+		s.open[index] = seen
 	}
 }
 
 func (s *stubs) end(c *checker) {
 	var bare []int64
-	for i, met := range s.open {
-		if met {
+	for i, seen := range s.open {
+		if seen {
 			bare = append(bare, i)
 		}
 	}
 	slices.Sort(bare)
 	switch {
 	case len(bare) > 0:
-		c.say(Unnamed, "entry %d was removed (of %d in total), and no mark of a redaction names it", bare[0], len(bare))
+		c.report(Unnamed, "entry %d was removed (of %d in total), and no mark of a redaction names it", bare[0], len(bare))
 	case s.tooMany:
-		c.say(Unnamed, "more than %d lines were removed: whether marks name all of them was not checked", maxStubs)
+		c.report(Unnamed, "more than %d lines were removed: whether marks name all of them was not checked", maxStubs)
 	}
 }

@@ -210,7 +210,7 @@ func eachMapHasItsCheckpoint(t *testing.T, what, dir string, another bool) {
 }
 
 func TestPackingBrokenOffAtEveryStep(t *testing.T) {
-	dir := begun(t, testKey(1), 1, 1)
+	dir := newLedger(t, testKey(1), 1, 1)
 	unpacked(t, dir)
 	_, want := scanned(t, dir)
 	for left := 0; ; left++ {

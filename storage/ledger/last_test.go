@@ -58,11 +58,11 @@ func TestToldKnowsTheFilesThatHaveMarks(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.NoError(t, w.Close())
-	told, err := Told(dir, "warc/1", "warc/41", "warc/none", "warc/4")
-	if err != nil || len(told) != 2 || !told["warc/1"] || !told["warc/41"] {
-		t.Errorf("%v %v", told, err)
+	marked, err := Told(dir, "warc/1", "warc/41", "warc/none", "warc/4")
+	if err != nil || len(marked) != 2 || !marked["warc/1"] || !marked["warc/41"] {
+		t.Errorf("%v %v", marked, err)
 	}
-	if told, err := Told(t.TempDir(), "warc/1"); err != nil || len(told) > 0 {
-		t.Errorf("without a ledger: %v %v", told, err)
+	if marked, err := Told(t.TempDir(), "warc/1"); err != nil || len(marked) > 0 {
+		t.Errorf("without a ledger: %v %v", marked, err)
 	}
 }

@@ -378,10 +378,10 @@ func (r *Redaction) check() error {
 
 func (w *Writer) ready() {
 	w.beginSegment()
-	if w.going {
+	if w.running {
 		return
 	}
-	w.going = true
+	w.running = true
 	m := Mark{Kind: KindRun, Time: w.opened, Cut: w.cut, Killed: !w.ended, Warcinfo: w.options.Warcinfo,
 		Settings: w.options.SettingsSHA256, OptOuts: w.options.OptOutsSHA256, Key: w.options.Signer.VerifierKey()}
 	if back := w.last.Sub(w.opened); back >= time.Microsecond {
@@ -416,7 +416,7 @@ func (w *Writer) File(ctx context.Context, name string, octets int64, sha256 str
 	if name == "" || !IsDigest(sha256) {
 		return fmt.Errorf("ledger: the file %.200q with the digest %.80q is invalid", name, sha256)
 	}
-	return w.tell(ctx, Mark{Kind: KindFile, Name: name, Octets: octets, SHA256: sha256})
+	return w.record(ctx, Mark{Kind: KindFile, Name: name, Octets: octets, SHA256: sha256})
 }
 
 // Finished writes a durable mark for each complete file of archive or index. The marks of files that were completed before
@@ -429,7 +429,7 @@ type Finished struct {
 // In returns a function that records the complete files of a folder.
 func (f *Finished) In(folder string) func(name string, octets int64, sum [32]byte) error {
 	return func(name string, octets int64, sum [32]byte) error {
-		tell := func() error {
+		record := func() error {
 			ctx := context.Background() // the file is there
 			if err := f.book.File(ctx, folder+"/"+name, octets, hex.EncodeToString(sum[:])); err != nil {
 				return err
@@ -437,18 +437,18 @@ func (f *Finished) In(folder string) func(name string, octets int64, sum [32]byt
 			return f.book.Sync(ctx)
 		}
 		if f.book == nil {
-			f.early = append(f.early, tell)
+			f.early = append(f.early, record)
 			return nil
 		}
-		return tell()
+		return record()
 	}
 }
 
 // Open sets the ledger, and writes the marks that waited for it.
 func (f *Finished) Open(book *Writer) error {
 	f.book = book
-	for _, tell := range f.early {
-		if err := tell(); err != nil {
+	for _, record := range f.early {
+		if err := record(); err != nil {
 			return err
 		}
 	}
@@ -461,15 +461,15 @@ func (w *Writer) OptOuts(ctx context.Context, sha256 string, entries int64) erro
 	if !IsDigest(sha256) {
 		return fmt.Errorf("ledger: the digest %.80q of an opt-out list is invalid", sha256)
 	}
-	return w.tell(ctx, Mark{Kind: KindOptOuts, SHA256: sha256, Entries: entries})
+	return w.record(ctx, Mark{Kind: KindOptOuts, SHA256: sha256, Entries: entries})
 }
 
 // Fleet records which slots a member of a fleet took and gave, and which members it learned of.
 func (w *Writer) Fleet(ctx context.Context, f Fleet) error {
-	return w.tell(ctx, Mark{Kind: KindFleet, Fleet: &f})
+	return w.record(ctx, Mark{Kind: KindFleet, Fleet: &f})
 }
 
-func (w *Writer) tell(ctx context.Context, m Mark) error {
+func (w *Writer) record(ctx context.Context, m Mark) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("ledger: %s: %w", m.Kind, err)
 	}

@@ -64,7 +64,7 @@ func (w *Writer) open() error {
 	if len(numbers) > 0 {
 		w.number = numbers[len(numbers)-1]
 		last := path(w.dir, w.number)
-		size, end, err := mend(last)
+		size, end, err := cutTail(last)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) { // it may be packed
 			return err
 		}
@@ -103,9 +103,9 @@ type recovery struct {
 	index  int64  // of the next line
 	first  int64  // from where on lines are read again
 	tiles  bool   // rewrite the tiles
-	anew   bool   // rewrite the hosts
+	remap  bool   // rewrite the hosts
 	packed bool   // the last segment that was read is
-	told   bool   // a run began or stopped in the lines read
+	hasRun bool   // a run began or stopped in the lines read
 	key    string // of the run that the lines end in
 
 	bare   *Mark                 // of a map whose checkpoint is not there
@@ -142,7 +142,7 @@ func (r *recovery) start() (err error) {
 	w := r.w
 	own := w.options.Signer.VerifierKey()
 	if r.note == nil {
-		r.tiles, r.anew, r.key = true, true, own
+		r.tiles, r.remap, r.key = true, true, own
 		return r.empty()
 	}
 	r.key = "another"
@@ -162,10 +162,10 @@ func (r *recovery) start() (err error) {
 		return err
 	}
 	r.tiles = err != nil
-	if r.anew, err = r.hostsDiffer(); err != nil {
+	if r.remap, err = r.hostsDiffer(); err != nil {
 		return err
 	}
-	if r.first = r.mapped; r.tiles || r.anew {
+	if r.first = r.mapped; r.tiles || r.remap {
 		r.first = 0
 	}
 	if r.tiles {
@@ -182,7 +182,7 @@ func (r *recovery) empty() (err error) {
 			return err
 		}
 	}
-	if r.anew {
+	if r.remap {
 		for _, name := range []string{HostsName, HostsName + newSuffix} {
 			if err := w.sys.remove(filepath.Join(w.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
@@ -251,18 +251,18 @@ func (r *recovery) read() error {
 		return fmt.Errorf("segment 0 is missing: put it back, or move %s away, and the next run begins a new ledger", r.w.dir)
 	}
 	for _, number := range r.numbers[max(at, 0):] {
-		begun := false
+		started := false
 		for t, err := range r.lines(number) {
 			switch {
 			case err != nil:
 				return err
-			case !begun && t.Index != r.index && r.index > 0:
+			case !started && t.Index != r.index && r.index > 0:
 				return fmt.Errorf("segment %d begins with entry %d, and the one before ends in front of %d: curtsy audit "+
 					"says more", number, t.Index, r.index)
 			}
 			r.index = t.Index
-			if !begun {
-				begun = true
+			if !started {
+				started = true
 				if err := r.begin(number, t.Line); err != nil {
 					return err
 				}
@@ -314,7 +314,7 @@ func (r *recovery) line(line []byte) error {
 	if !mapped && IsStub(line) {
 		r.stubs++
 	}
-	if r.index <= r.mapped && !r.anew {
+	if r.index <= r.mapped && !r.remap {
 		mapped = false // the map has it
 	}
 	if w.tail.base+int64(len(w.tail.hashes)) < r.index-1 {
@@ -330,7 +330,7 @@ func (r *recovery) line(line []byte) error {
 	if r.index == r.committed && r.tiles && w.tree.Root() != r.note.Root {
 		return r.lost("they lead to another root")
 	}
-	if r.index == r.mapped && r.anew || len(w.tail.hashes) >= maxRead || len(w.tail.names) >= maxChanged {
+	if r.index == r.mapped && r.remap || len(w.tail.hashes) >= maxRead || len(w.tail.names) >= maxChanged {
 		return r.absorb()
 	}
 	return nil
@@ -345,9 +345,9 @@ func (r *recovery) mark(m *Mark) {
 	case KindKey:
 		r.key = m.Rotation.New.String()
 	case KindRun:
-		r.w.ended, r.told, r.key = false, true, m.Key
+		r.w.ended, r.hasRun, r.key = false, true, m.Key
 	case KindStop:
-		r.w.ended, r.told = true, true
+		r.w.ended, r.hasRun = true, true
 	}
 }
 
@@ -384,7 +384,7 @@ func (r *recovery) finish() error {
 	if r.index < r.committed {
 		return r.lost("there are %d", r.index)
 	}
-	if r.note != nil && !r.told {
+	if r.note != nil && !r.hasRun {
 		w.ended = false // the run before continues
 	}
 	w.commits.size, w.foreign = r.committed, r.key != w.options.Signer.VerifierKey()
@@ -397,7 +397,7 @@ func (r *recovery) finish() error {
 	if r.note != nil && r.tiles {
 		w.repairs = append(w.repairs, fmt.Sprintf("the ledger's tiles did not match its checkpoint: rebuilt from %d lines", r.index))
 	}
-	if r.note != nil && r.anew {
+	if r.note != nil && r.remap {
 		w.repairs = append(w.repairs, fmt.Sprintf("the ledger's map of hosts did not match its checkpoint: rebuilt from %d lines", r.mapped))
 	}
 	return r.complete()

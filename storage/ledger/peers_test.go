@@ -49,7 +49,7 @@ func TestPeers_ForeignRoot(t *testing.T) {
 		require.Emptyf(t, os.Getenv("CURTSY_MUST_RUN"), "%v, and CURTSY_MUST_RUN is set", err)
 		t.Skip("no python3")
 	}
-	dir := begun(t, testKey(1), 1, 2)
+	dir := newLedger(t, testKey(1), 1, 2)
 	sizes, err := Checkpoints(dir)
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, len(sizes), 4, sizes)

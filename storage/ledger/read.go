@@ -363,20 +363,20 @@ func Last(dir string) iter.Seq2[storage.Line, error] {
 
 // Told returns those of the named files that the ledger in dir has marks of. It reads back from the last segment.
 func Told(dir string, names ...string) (map[string]bool, error) {
-	told := map[string]bool{}
+	marked := map[string]bool{}
 	backward := func(all []int) []int { slices.Reverse(all); return all }
 	for m, err := range linesWith(dir, fileField, backward, func(b []byte) (*Mark, bool) {
 		m, err := ParseMark(b)
 		return m, err == nil && slices.Contains(names, m.Name)
 	}) {
 		if err != nil {
-			return told, err
+			return marked, err
 		}
-		if told[m.Name] = true; len(told) == len(names) {
+		if marked[m.Name] = true; len(marked) == len(names) {
 			break
 		}
 	}
-	return told, nil
+	return marked, nil
 }
 
 // linesWith yields the values that take makes of the lines with a field, in the segments of the ledger in dir that

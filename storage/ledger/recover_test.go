@@ -53,12 +53,12 @@ func TestOpenRebuildsWhatFollowsFromTheLines(t *testing.T) {
 	} {
 		for _, size := range []int64{0, 1} {
 			t.Run(fmt.Sprintf("%s, segments of %d", c.name, size), func(t *testing.T) {
-				dir := begun(t, testKey(1), size, 2)
+				dir := newLedger(t, testKey(1), size, 2)
 				_, before := scanned(t, dir)
 				c.do(t, dir)
 				w := open(t, Options{Dir: dir, SegmentSize: size, Signer: testKey(1)})
-				if said := strings.Join(w.Repairs(), "\n"); c.want == "" && said != "" || !strings.Contains(said, c.want) {
-					t.Errorf("said %q, want %q", said, c.want)
+				if repairs := strings.Join(w.Repairs(), "\n"); c.want == "" && repairs != "" || !strings.Contains(repairs, c.want) {
+					t.Errorf("said %q, want %q", repairs, c.want)
 				}
 				write(t, w, numbered(9))
 				closing(t, w)
@@ -89,7 +89,7 @@ func TestOpenRefusesLinesThatAreNotThoseOfTheCheckpoint(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := begun(t, testKey(1), 0, 1)
+			dir := newLedger(t, testKey(1), 0, 1)
 			do(t, dir)
 			before := contentsOf(t, dir)
 			if w, err := Open(Options{Dir: dir, Signer: testKey(1)}); err == nil {
@@ -115,7 +115,7 @@ func contentsOf(t *testing.T, dir string) (all string) {
 }
 
 func TestBeginCommitsToWhatAKillLeft(t *testing.T) {
-	dir := begun(t, testKey(1), 0, 1)
+	dir := newLedger(t, testKey(1), 0, 1)
 	w := open(t, Options{Dir: dir, Signer: testKey(1)})
 	write(t, w, numbered(7))
 	require.NoError(t, w.Sync(t.Context()))
@@ -214,7 +214,7 @@ func TestNoLineWaitsForACheckpoint(t *testing.T) {
 }
 
 func TestMarksSayWhatIsTold(t *testing.T) {
-	dir, digest := begun(t, testKey(1), 0, 1), strings.Repeat("0c", 32)
+	dir, digest := newLedger(t, testKey(1), 0, 1), strings.Repeat("0c", 32)
 	at := forget(t, dir, 0, 5)
 	o := Options{Dir: dir, Signer: testKey(1), Warcinfo: digest, SettingsSHA256: digest, OptOutsSHA256: digest}
 	w := open(t, o)

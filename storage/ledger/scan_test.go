@@ -63,7 +63,7 @@ func unpacked(t testing.TB, dir string) {
 	}
 }
 
-func begun(t testing.TB, key *checkpoint.Signer, size int64, runs int) (dir string) {
+func newLedger(t testing.TB, key *checkpoint.Signer, size int64, runs int) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	for run := range runs {
@@ -80,7 +80,7 @@ func begun(t testing.TB, key *checkpoint.Signer, size int64, runs int) (dir stri
 func TestScanOfAWholeLedger(t *testing.T) {
 	for _, key := range []*checkpoint.Signer{nil, testKey(1)} {
 		for _, size := range []int64{0, 1, 900} {
-			dir := begun(t, key, size, 3)
+			dir := newLedger(t, key, size, 3)
 			problems, entries := scanned(t, dir)
 			require.Emptyf(t, problems, "size %d", size)
 			if size == 0 {

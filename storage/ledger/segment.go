@@ -250,8 +250,8 @@ func create(path string) (file, error) {
 	return f, nil
 }
 
-// mend cuts a segment after its last whole line and returns its size before and after.
-func mend(path string) (size, end int64, err error) {
+// cutTail cuts a segment after its last whole line and returns its size before and after.
+func cutTail(path string) (size, end int64, err error) {
 	f, err := durable.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return 0, 0, err

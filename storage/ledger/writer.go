@@ -78,19 +78,19 @@ type Writer struct {
 	err    error        // why nothing more is written; nil while it is
 	closed bool         // by Close
 
-	tree    *tree.Growing // of everything appended
-	tail    tail          // the part that no checkpoint covers yet
-	hasher  *tree.Hasher
-	salts   []byte    // random octets not used yet
-	lines   int64     // decisions
-	told    int64     // of those, the ones of exchanges
-	safe    int64     // of those, the durable ones
-	here    int64     // decisions in this segment
-	begun   bool      // this segment has its begin mark
-	going   bool      // this run has its mark
-	foreign bool      // until then, the last run is one of another key
-	ended   bool      // every run that began has stopped
-	last    time.Time // the latest in the ledger; of this run, the latest of its lines
+	tree      *tree.Growing // of everything appended
+	tail      tail          // the part that no checkpoint covers yet
+	hasher    *tree.Hasher
+	salts     []byte    // random octets not used yet
+	lines     int64     // decisions
+	exchanges int64     // of those, the ones of exchanges
+	safe      int64     // of those, the durable ones
+	here      int64     // decisions in this segment
+	begun     bool      // this segment has its begin mark
+	running   bool      // this run has its mark
+	foreign   bool      // until then, the last run is one of another key
+	ended     bool      // every run that began has stopped
+	last      time.Time // the latest in the ledger; of this run, the latest of its lines
 
 	commits committer
 	packer  packer
@@ -165,12 +165,12 @@ func (w *Writer) append(l *storage.Line) (full bool, err error) {
 	}
 	w.lines, w.here = w.lines+1, w.here+1
 	if l.Record != "" {
-		w.told++
+		w.exchanges++
 	}
 	if len(w.buf) >= bufferSize {
 		err = w.flush()
 	}
-	return w.told-w.safe >= MaxUnsynced, err
+	return w.exchanges-w.safe >= MaxUnsynced, err
 }
 
 func (w *Writer) refused() error {
@@ -251,7 +251,7 @@ func (w *Writer) complete() error {
 		w.file = nil
 		return w.poison("complete", err)
 	}
-	w.safe = w.told
+	w.safe = w.exchanges
 	w.pack(w.number)
 	w.next()
 	w.commits.wake()
@@ -286,7 +286,7 @@ func (w *Writer) sync() error {
 	if w.err == nil {
 		_ = w.flush() // a failure is in w.err
 	}
-	number, file, size, synced, told, err := w.number, w.file, w.size, w.synced, w.told, w.err
+	number, file, size, synced, withRecord, err := w.number, w.file, w.size, w.synced, w.exchanges, w.err
 	w.mu.Unlock()
 	if err != nil || file == nil || size == synced {
 		return err
@@ -303,7 +303,7 @@ func (w *Writer) sync() error {
 	case err != nil: // the system may have dropped the bytes it could not write, so a second try proves nothing
 		return w.poison("sync", err)
 	}
-	w.synced, w.safe = max(w.synced, size), max(w.safe, told)
+	w.synced, w.safe = max(w.synced, size), max(w.safe, withRecord)
 	return nil
 }
 
@@ -327,7 +327,7 @@ func (w *Writer) Close() error {
 	w.closed = true
 	w.mu.Unlock()
 	w.commits.stop()
-	if w.going || !w.foreign {
+	if w.running || !w.foreign {
 		w.commit()
 	}
 
@@ -432,7 +432,7 @@ func (c *committer) stop() {
 func (w *Writer) Commit(ctx context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for size := w.tree.Size(); w.going && w.commits.size < size; {
+	for size := w.tree.Size(); w.running && w.commits.size < size; {
 		if err := w.refused(); err != nil {
 			return err
 		}

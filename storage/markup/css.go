@@ -139,11 +139,11 @@ func (s *sheet) str(start, end int, found func(mention)) {
 	case s.rule == importing && len(s.open) == 0:
 		m.attr = "import"
 	}
-	s.tell(m, found)
+	s.report(m, found)
 }
 
-// tell calls found if the current rule allows a reference.
-func (s *sheet) tell(m mention, found func(mention)) {
+// report calls found if the current rule allows a reference.
+func (s *sheet) report(m mention, found func(mention)) {
 	if m.attr == "" {
 		return
 	}
@@ -178,7 +178,7 @@ func (s *sheet) url(start, in int, found func(mention)) {
 	if ok && (behind == len(s.text) || s.text[behind] == ')') {
 		behind = min(behind+1, len(s.text))
 		s.move(behind)
-		s.tell(mention{start: start, end: behind, raw: unescapeCSS(s.text[at:end]), attr: "url"}, found)
+		s.report(mention{start: start, end: behind, raw: unescapeCSS(s.text[at:end]), attr: "url"}, found)
 		return
 	}
 	s.move(badURLEnd(s.text, end))
@@ -198,7 +198,7 @@ func (s *sheet) call(start int, found func(mention)) {
 		return
 	}
 	m := mention{start: first, end: end, quote: s.text[first], raw: unescapeCSS(inQuotes(s.text[first:end])), attr: "url"}
-	s.tell(m, found)
+	s.report(m, found)
 	s.push(other)
 }
 

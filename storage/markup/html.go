@@ -117,7 +117,7 @@ func (h *htmlDoc) tag(t *tag) {
 		h.o.Script(h.s[t.end:t.body], h.value(t, "type"), h.base)
 	}
 	if t.name == "script" && !t.foreign && t.body > t.end && strings.EqualFold(Strip(h.value(t, "type")), "module") {
-		h.stands(t.end, true)
+		h.setPlace(t.end, true)
 		h.imports(h.s[t.end:t.body], Ref{Element: "script"}, h.shifted(t.end))
 	}
 	switch {
@@ -127,10 +127,10 @@ func (h *htmlDoc) tag(t *tag) {
 		h.noframes = false
 	case t.name != "style" || t.body == t.end || h.value(t, "type") != "" && !strings.EqualFold(h.value(t, "type"), "text/css"):
 	case t.svg, h.xml:
-		h.stands(t.end, false)
+		h.setPlace(t.end, false)
 		h.foreignStyle(t)
 	case !t.foreign:
-		h.stands(t.end, true)
+		h.setPlace(t.end, true)
 		h.styles(h.s[t.end:t.body], Ref{Element: "style", Role: Embed}, h.shifted(t.end))
 	}
 }
@@ -207,14 +207,14 @@ func elementName(t *tag) string {
 
 // attribute visits the references in an attribute and reports whether one became local.
 func (h *htmlDoc) attribute(a *attribute, f form, r Ref) (local bool) {
-	h.stands(a.start, false)
+	h.setPlace(a.start, false)
 	text := decode(h.s[a.start:a.end])
 	inParts := f == styles || f == sourceSet || f == page || f == single && strings.Contains(strings.ToLower(text), "url(")
 	if inParts || r.Role == Refresh {
 		return h.parts(a, f, r, text)
 	}
 	r.Raw = text
-	new, ok := h.ask(r)
+	new, ok := h.replace(r)
 	if ok {
 		h.emit(h.whole(a, new))
 	}
@@ -229,7 +229,7 @@ func (h *htmlDoc) parts(a *attribute, f form, r Ref, text string) (local bool) {
 	case f == sourceSet:
 		Candidates(text, func(start, end int) {
 			r.Raw = text[start:end]
-			if new, ok := h.ask(r); ok {
+			if new, ok := h.replace(r); ok {
 				local = local || isLocal(new)
 				part.edit(edit{start, end, inCandidate(new)})
 			}
@@ -257,7 +257,7 @@ func (h *htmlDoc) refresh(text string, r Ref, to sink) {
 		return
 	}
 	r.Raw = text[start:end]
-	if new, ok := h.ask(r); ok {
+	if new, ok := h.replace(r); ok {
 		to(edit{start, end, inRefresh(new, named)})
 	}
 }

@@ -110,7 +110,7 @@ func (m *manifest) str(text string, before int) {
 	}
 	end := int(m.dec.InputOffset())
 	start := before + strings.IndexByte(m.text[before:end], '"')
-	if new, replace := m.ask(Ref{Raw: text, Element: path, Attr: path[strings.LastIndexByte(path, '.')+1:],
+	if new, replace := m.replace(Ref{Raw: text, Element: path, Attr: path[strings.LastIndexByte(path, '.')+1:],
 		Role: role}); replace {
 		m.to(edit{start, end, jsonString(new)})
 	}

@@ -102,7 +102,7 @@ func XML(in []byte, o Options, visit Visit) ([]byte, error) {
 			if a == nil || x.whole != "xsl:import" && x.whole != "xsl:include" {
 				continue
 			}
-			h.stands(a.start, false)
+			h.setPlace(a.start, false)
 			h.attribute(a, plainURL, Ref{Element: x.whole, Attr: "href", Role: Style})
 		}
 		return nil
@@ -140,7 +140,7 @@ func rewrite(in []byte, o Options, visit Visit, c coding,
 		w.err = cmp.Or(w.err, s.err) // ends the visits
 	})
 	flush := func() {}
-	if o.Declare && !c.told && c.needsName(in) && !s.lead() {
+	if o.Declare && !c.declared && c.needsName(in) && !s.lead() {
 		to, flush = first(declare(text, c.Name), to)
 	}
 	if err := read(w, text, to); err != nil {
@@ -199,7 +199,7 @@ func (d *doc) imports(text string, r Ref, to sink) {
 	r.Attr, r.Role = "import", Script
 	script.Imports([]byte(text), func(start, end int, url string) {
 		r.Raw = url
-		if new, replace := d.ask(r); replace {
+		if new, replace := d.replace(r); replace {
 			if isLocal(new) && !strings.HasPrefix(new, ".") && !strings.HasPrefix(new, "/") && !strings.HasPrefix(new, "data:") {
 				new = "./" + new // otherwise it names a package
 			}
@@ -227,9 +227,9 @@ type doc struct {
 	self bool      // base is the document's own URL: "#top" stays in it
 }
 
-// ask returns the replacement of a reference. It does not visit references into the document itself and those without a
-// web resource (data:, javascript:).
-func (d *doc) ask(r Ref) (replacement string, replace bool) {
+// replace returns the replacement of a reference. It does not visit references into the document itself and those
+// without a web resource (data:, javascript:).
+func (d *doc) replace(r Ref) (replacement string, replace bool) {
 	ref := Strip(r.Raw)
 	follows := !r.Role.Requisite() && r.Role != Lazy && r.Role != Preview // a browser fetches nothing for an empty src
 	if d.err != nil || isInner(ref) || (ref == "" || ref[0] == '#') && (d.self && !d.o.withinToo || !follows) {
@@ -314,7 +314,7 @@ func (d *doc) styles(text string, r Ref, to sink) {
 			d.at += m.start
 			defer func() { d.at = at }()
 		}
-		switch new, replace := d.ask(r); {
+		switch new, replace := d.replace(r); {
 		case !replace:
 		case m.quote != 0:
 			to(edit{m.start, m.end, cssString(new, m.quote)})
@@ -420,8 +420,8 @@ func (s Survey) Of(read Rewriter, in []byte, o Options) error {
 	return err
 }
 
-// stands sets the place of the following references; those of a page within an attribute have the attribute's.
-func (h *htmlDoc) stands(at int, inSheet bool) {
+// setPlace sets the place of the following references; those of a page within an attribute have the attribute's.
+func (h *htmlDoc) setPlace(at int, inSheet bool) {
 	if h.depth == 0 {
 		h.work.at, h.inSheet = at, inSheet
 	}

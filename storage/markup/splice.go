@@ -300,7 +300,7 @@ func xmlDeclaration(s, name string) edit {
 // coding is the charset of a document, and whether the document declares it, if that matters.
 type coding struct {
 	charset.Charset
-	told bool
+	declared bool
 }
 
 // queries returns the charset of the document's queries, as in Ref.Charset.
@@ -315,13 +315,13 @@ func htmlCoding(in []byte, o Options) coding {
 	c := coding{Charset: charset.Page(o.ContentType, in)}
 	switch {
 	case c.By == charset.ByMark:
-		c.told = true
+		c.declared = true
 	case o.Declare && c.needsName(in): // otherwise told is not used
 		own := c.Charset
 		if c.By == charset.ByHeader {
 			own = charset.Page("", in)
 		}
-		c.told = c.Name == own.Name && metaNames(in, c.Name)
+		c.declared = c.Name == own.Name && metaNames(in, c.Name)
 	}
 	return c
 }
@@ -377,13 +377,13 @@ func atCharset(in []byte) (c charset.Charset, ok bool) {
 
 // xmlCoding determines the charset of an XML document like package extract.
 func xmlCoding(in []byte, o Options) coding {
-	c := coding{Charset: charset.XML(o.ContentType, in), told: true}
+	c := coding{Charset: charset.XML(o.ContentType, in), declared: true}
 	own, named := charset.Of(mediatype.Declared(in))
 	switch {
 	case c.By == charset.ByHeader:
-		c.told = named && own.Name == c.Name || !named && c.Encoding == nil
+		c.declared = named && own.Name == c.Name || !named && c.Encoding == nil
 	case c.By == charset.ByXML && named:
-		c.told = mediatype.Wide(in) == "" // not every browser accepts a wide declaration
+		c.declared = mediatype.Wide(in) == "" // not every browser accepts a wide declaration
 	}
 	return c
 }

@@ -72,9 +72,9 @@ func TestMost_IsNotExceeded(t *testing.T) {
 		}
 		o := options(t)
 		o.Most = 1 << 20
-		asked := 0
-		out, err := rewrite([]byte(in), o, func(Ref) (string, bool) { asked++; return long, true })
-		assert.Truef(t, errors.Is(err, ErrTooLarge) && out == nil && asked <= 300, "%s: %d octets after %d references, %v", name, len(out), asked, err)
+		visits := 0
+		out, err := rewrite([]byte(in), o, func(Ref) (string, bool) { visits++; return long, true })
+		assert.Truef(t, errors.Is(err, ErrTooLarge) && out == nil && visits <= 300, "%s: %d octets after %d references, %v", name, len(out), visits, err)
 		o.Most = 200 << 20
 		_, err = rewrite([]byte(in), o, func(Ref) (string, bool) { return "y", true })
 		assert.NoErrorf(t, err, "%s: %v", name, err)

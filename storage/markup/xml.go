@@ -94,7 +94,7 @@ func (h *htmlDoc) instruction(start, end int) {
 		if at = a.after; a.keyIn(s) != "href" {
 			continue
 		}
-		if new, ok := h.ask(Ref{Raw: decode(s[a.start:a.end]), Element: "xml-stylesheet", Attr: "href", Role: Style,
+		if new, ok := h.replace(Ref{Raw: decode(s[a.start:a.end]), Element: "xml-stylesheet", Attr: "href", Role: Style,
 			Charset: h.charset}); ok {
 			h.to(h.whole(&a, new))
 		}

@@ -85,14 +85,14 @@ func openArchive(ctx context.Context, a Archive, temp string) (*opened, error) {
 		}
 		o.names = append(o.names, name)
 		index := indexes[stemOf(path)+".cdxj"]
-		anew := index == "" || strings.HasSuffix(name, ".open") || stems[stemOf(path)] > 1
-		if !anew {
+		reindex := index == "" || strings.HasSuffix(name, ".open") || stems[stemOf(path)] > 1
+		if !reindex {
 			wrong := cdxj.Sound(index)
-			if anew = wrong != nil; anew && !errors.Is(wrong, cdxj.ErrEmpty) {
+			if reindex = wrong != nil; reindex && !errors.Is(wrong, cdxj.ErrEmpty) {
 				o.notes = append(o.notes, wrong.Error()+"; the archive was read instead")
 			}
 		}
-		if anew {
+		if reindex {
 			index = filepath.Join(temp, strconv.Itoa(i)+indexEnd)
 			if err := o.makeIndex(ctx, index, path); err != nil {
 				return nil, err

@@ -278,15 +278,15 @@ func TestMemoryOfAPlan(t *testing.T) {
 }
 
 func TestReason_WhyInWords(t *testing.T) {
-	said := map[string]Reason{}
+	reasons := map[string]Reason{}
 	for _, r := range []Reason{
 		Robots, OptOut, Scope, Budget, NoFollow, Held, Failed, Gone, NoArchive, Truncated, TooLarge, Damaged, NoOriginal,
 		Redirect, NotFetched, ByScript, NotRewritten,
 	} {
 		why := r.Why("")
 		assert.NotEqualf(t, string(r), why, "%s has no words", r)
-		assert.Emptyf(t, said[why], "%s has the same words, %q", r, why)
-		said[why] = r
+		assert.Emptyf(t, reasons[why], "%s has the same words, %q", r, why)
+		reasons[why] = r
 	}
 	assert.Equal(t, "only scripts name it: status 404", ByScript.Why("status 404"))
 }

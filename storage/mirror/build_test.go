@@ -56,7 +56,7 @@ func TestRedirectsToAPlaceInAPage(t *testing.T) {
 func TestTreeOfASmallSite(t *testing.T) {
 	dir := t.TempDir()
 	crawled(t, dir, small()...)
-	told(t, dir, storage.Line{URL: "http://b.test/x", Decision: "refuse", Reason: "scope:host"},
+	writeLedger(t, dir, storage.Line{URL: "http://b.test/x", Decision: "refuse", Reason: "scope:host"},
 		storage.Line{URL: "http://a.test/j.png", Decision: "disallow", Reason: "disallow rule", RobotsLine: 3, RobotsRule: "/j"})
 	s := built(t, options(t, dir))
 	tree := treeOf(t, Tree(dir))

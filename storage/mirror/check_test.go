@@ -86,12 +86,12 @@ func TestCheck_FindsWhatTheWriterLeaves(t *testing.T) {
 
 func TestRobotsThatCannotBeHadIsAReason(t *testing.T) {
 	dir, at := t.TempDir(), time.Unix(1, 0)
-	asked := func(host, reason string, status int) storage.Line {
+	robotsLine := func(host, reason string, status int) storage.Line {
 		at = at.Add(time.Second)
 		return storage.Line{Time: at, URL: "http://" + host + ".test/robots.txt", Decision: "robots", Reason: reason, Status: status}
 	}
 	crawled(t, dir, got{url: "http://a.test/", body: `<img src="//none.test/x"><img src="//late.test/x"><img src="//down.test/x"><img src="//open.test/x">`})
-	told(t, dir, asked("none", "nxdomain", 0), asked("late", "connect", 0), asked("late", "", 404), asked("down", "", 200), asked("down", "status 503", 503), asked("open", "", 200))
+	writeLedger(t, dir, robotsLine("none", "nxdomain", 0), robotsLine("late", "connect", 0), robotsLine("late", "", 404), robotsLine("down", "", 200), robotsLine("down", "status 503", 503), robotsLine("open", "", 200))
 	built(t, options(t, dir))
 	for host, want := range map[string]Missing{
 		"none": {Reason: Robots, Detail: "robots.txt: nxdomain"}, "late": {Reason: NotFetched},
@@ -130,7 +130,7 @@ func TestReasonsOfWhatIsMissing(t *testing.T) {
 		got{url: "http://a.test/loop", head: "301 Moved\r\nLocation: loop2"}, got{url: "http://a.test/loop2", head: "301 Moved\r\nLocation: loop"},
 		got{url: "http://a.test/big.js", body: strings.Repeat("x", 2000)},
 	)
-	told(t, dir, lines...)
+	writeLedger(t, dir, lines...)
 	o := options(t, dir)
 	o.MaxBody = 1999
 	s := built(t, o)

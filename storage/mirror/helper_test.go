@@ -112,7 +112,7 @@ func crawledIn(t testing.TB, dir string, segment int64, all ...got) {
 	require.NoError(t, s.Close())
 }
 
-func told(t testing.TB, dir string, lines ...storage.Line) {
+func writeLedger(t testing.TB, dir string, lines ...storage.Line) {
 	t.Helper()
 	w, err := ledger.Open(ledger.Options{Dir: filepath.Join(dir, "ledger")})
 	require.NoError(t, err)

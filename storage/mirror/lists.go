@@ -91,7 +91,7 @@ func parseWhy(line string) (w why) {
 func (a *absent) write(w io.Writer, p *plan, lines iter.Seq2[storage.Line, error], s *Summary) (err error) {
 	defer func() { err = errors.Join(err, a.lines.Close()) }()
 	if a.named.Load() {
-		if err := a.ask(lines); err != nil {
+		if err := a.addReasons(lines); err != nil {
 			return err
 		}
 	}
@@ -128,8 +128,8 @@ func (a *absent) write(w io.Writer, p *plan, lines iter.Seq2[storage.Line, error
 			m, found = Missing{URL: key}, why{reason: NotFetched}
 		}
 		if strings.HasPrefix(rest, ofLedger) {
-			if said := parseWhy(rest); said.after(found) {
-				found = said
+			if decision := parseWhy(rest); decision.after(found) {
+				found = decision
 			}
 			continue
 		}
@@ -216,12 +216,12 @@ func (p *plan) reasonOf(e *entry) (Reason, string) {
 		detail = fmt.Sprintf("status %d", e.status)
 	case isRedirect:
 		end, found := e, true
-		met := map[*entry]bool{}
+		seen := map[*entry]bool{}
 		for found && end.state == isRedirect {
-			if met[end] {
+			if seen[end] {
 				return reason, "redirect loop"
 			}
-			if met[end] = true; len(met) > maxHops {
+			if seen[end] = true; len(seen) > maxHops {
 				return reason, fmt.Sprintf("more than %d redirects in a row", maxHops)
 			}
 			key, _ := targetOf(end)
@@ -236,9 +236,9 @@ func (p *plan) reasonOf(e *entry) (Reason, string) {
 	return reason, detail
 }
 
-// ask adds the crawl's reasons for missing URLs to the lines. The latest decision counts: ledger and archive differ in
-// order.
-func (a *absent) ask(lines iter.Seq2[storage.Line, error]) error {
+// addReasons adds the crawl's reasons for missing URLs to the lines. The latest decision counts: ledger and archive
+// differ in order.
+func (a *absent) addReasons(lines iter.Seq2[storage.Line, error]) error {
 	bad := 0
 	for l, err := range lines {
 		if err != nil {

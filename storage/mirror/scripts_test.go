@@ -22,7 +22,7 @@ func searchable() []got {
 func TestWhatScriptsAloneNameIsListed(t *testing.T) {
 	dir := t.TempDir()
 	crawled(t, dir, searchable()...)
-	told(t, dir, storage.Line{URL: "http://a.test/api/a.png", Decision: storage.DecisionDisallow, Reason: "disallow rule"})
+	writeLedger(t, dir, storage.Line{URL: "http://a.test/api/a.png", Decision: storage.DecisionDisallow, Reason: "disallow rule"})
 	s := built(t, options(t, dir))
 	missing := missingOf(t, dir)
 	for url, detail := range map[string]string{

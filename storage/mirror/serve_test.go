@@ -18,7 +18,7 @@ func shownSite(t *testing.T, o ServeOptions, all ...got) (dir string, h *Handler
 	t.Helper()
 	dir = t.TempDir()
 	crawled(t, dir, all...)
-	told(t, dir, storage.Line{URL: "http://b.test/x", Decision: "refuse", Reason: "scope:<script>alert(1)</script>"})
+	writeLedger(t, dir, storage.Line{URL: "http://b.test/x", Decision: "refuse", Reason: "scope:<script>alert(1)</script>"})
 	built(t, options(t, dir))
 	o.Tree = Tree(dir)
 	h, err := NewHandler(o)
@@ -27,7 +27,7 @@ func shownSite(t *testing.T, o ServeOptions, all ...got) (dir string, h *Handler
 	return dir, h
 }
 
-func asked(h http.Handler, method, target string, also ...string) *httptest.ResponseRecorder {
+func request(h http.Handler, method, target string, also ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, "http://127.0.0.1:8000"+target, nil)
 	if len(also) > 0 {
 		r.Host = also[0]
@@ -68,14 +68,14 @@ func TestServeShowsTheTree(t *testing.T) {
 		{"nothing above", "/a.test/..%2f..%2f..%2fwarc", 404, "", "", ""},
 		{"nothing above", "/%2e%2e/ledger", 404, "", "", ""},
 	} {
-		w := asked(h, "GET", c.target)
+		w := request(h, "GET", c.target)
 		if w.Code != c.status || c.field != "" && w.Header().Get(c.field) != c.value || !strings.Contains(w.Body.String(), c.body) {
 			t.Errorf("%s: %s is answered %d %v\n%s", c.rule, c.target, w.Code, w.Header(), w.Body)
 		}
 		assert.NotContainsf(t, w.Body.String(), "<script", "%s: %s: a script got through", c.rule, c.target)
 	}
-	assert.Equal(t, 405, asked(h, "POST", "/a.test/index.html").Code, "a POST is answered")
-	w := asked(h, "HEAD", "/a.test/index.html")
+	assert.Equal(t, 405, request(h, "POST", "/a.test/index.html").Code, "a POST is answered")
+	w := request(h, "HEAD", "/a.test/index.html")
 	assert.Truef(t, w.Code == 200 && w.Body.Len() <= 0, "a HEAD is answered %d", w.Code)
 }
 
@@ -85,26 +85,26 @@ func TestServeAnswersToNamesOfThisMachineOnly(t *testing.T) {
 		"localhost:1": 200, "LOCALHOST": 200, "127.0.0.1:80": 200, "127.1.2.3": 200, "[::1]:80": 200, "[::1]": 200,
 		"evil.test": 403, "127.0.0.1.evil.test": 403, "localhost.evil.test:80": 403, "192.0.2.1": 403, "": 403,
 	} {
-		assert.Equalf(t, want, asked(h, "GET", "/a.test/index.html", host).Code, "%q is answered", host)
+		assert.Equalf(t, want, request(h, "GET", "/a.test/index.html", host).Code, "%q is answered", host)
 	}
 }
 
 func TestServeOfflineForbidsOtherHosts(t *testing.T) {
 	_, h := shownSite(t, ServeOptions{Offline: true, Start: "http://a.test/Page"}, small()...)
-	got := asked(h, "GET", "/a.test/index.html").Header().Get("Content-Security-Policy")
+	got := request(h, "GET", "/a.test/index.html").Header().Get("Content-Security-Policy")
 	assert.Truef(t, strings.HasPrefix(got, "default-src 'self'"), "the policy is %q", got)
-	assert.Equal(t, "/a.test/Page.html", asked(h, "GET", "/").Header().Get("Location"), "the start")
+	assert.Equal(t, "/a.test/Page.html", request(h, "GET", "/").Header().Get("Location"), "the start")
 }
 
 func TestServeFollowsAnUpdate(t *testing.T) {
 	dir, h := shownSite(t, ServeOptions{}, small()...)
 	crawled(t, dir, got{url: "http://a.test/new", body: "new", second: 50})
-	assert.Equal(t, 404, asked(h, "GET", "/a.test/new.html").Code, "before the build")
+	assert.Equal(t, 404, request(h, "GET", "/a.test/new.html").Code, "before the build")
 	built(t, options(t, dir))
-	w := asked(h, "GET", "/a.test/new.html")
+	w := request(h, "GET", "/a.test/new.html")
 	assert.Truef(t, w.Code == 200 && w.Body.String() == "new", "after the build: %d %s", w.Code, w.Body)
 	require.NoError(t, os.RemoveAll(Tree(dir)))
-	assert.Equal(t, 404, asked(h, "GET", "/a.test/new.html").Code, "without a tree")
+	assert.Equal(t, 404, request(h, "GET", "/a.test/new.html").Code, "without a tree")
 }
 
 func TestServeGivesPartsOfAFile(t *testing.T) {
@@ -139,7 +139,7 @@ func TestAHostileMapLeadsNowhere(t *testing.T) {
 	h, err := NewHandler(ServeOptions{Tree: tree})
 	require.NoError(t, err)
 	defer h.Close()
-	w := asked(h, "GET", "/link")
+	w := request(h, "GET", "/link")
 	assert.Truef(t, w.Code == 404, "a link was followed: %d %s", w.Code, w.Body)
 }
 

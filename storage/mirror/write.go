@@ -93,7 +93,7 @@ func (w *writer) entry(ctx context.Context, e *entry, doc *document) error {
 	if e != to {
 		w.redirects.Add(1)
 		line.Redirect = to.key
-		return w.tell(line)
+		return w.list(line)
 	}
 	w.pages.Add(1)
 	if s, ok := w.saved[e]; ok {
@@ -105,7 +105,7 @@ func (w *writer) entry(ctx context.Context, e *entry, doc *document) error {
 		}
 		w.files.Add(1)
 		w.octets.Add(line.Size)
-		return w.tell(line)
+		return w.list(line)
 	}
 	switch {
 	case e.flags&kept != 0:
@@ -152,10 +152,10 @@ func (w *writer) entry(ctx context.Context, e *entry, doc *document) error {
 		w.files.Add(1)
 		w.octets.Add(line.Size)
 	}
-	return w.tell(line)
+	return w.list(line)
 }
 
-func (w *writer) tell(line Entry) error {
+func (w *writer) list(line Entry) error {
 	text, err := marshal(line)
 	if err != nil {
 		return err

@@ -117,7 +117,7 @@ func (w *Watch) Troubles() []string {
 	var all []string
 	for _, f := range w.files {
 		if f.trouble != "" {
-			all = append(all, f.told())
+			all = append(all, f.message())
 		}
 	}
 	return all
@@ -173,8 +173,8 @@ func (w *Watch) look() {
 	changed := false
 	for _, f := range w.files {
 		before := f.list
-		if said := f.look(); said != "" {
-			w.say("%s", said)
+		if message := f.look(); message != "" {
+			w.say("%s", message)
 		}
 		if f.list != before {
 			w.remember(f.list)
@@ -293,10 +293,10 @@ func (s *watched) troubled(why string) string {
 		return ""
 	}
 	s.trouble = why
-	return s.told()
+	return s.message()
 }
 
-func (s *watched) told() string {
+func (s *watched) message() string {
 	return fmt.Sprintf("opt-out list %s: %s; %s", s.Path, s.trouble, s.force())
 }
 

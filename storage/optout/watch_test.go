@@ -18,10 +18,10 @@ import (
 
 // folder is a directory of lists, with the clock of the synctest bubble.
 type folder struct {
-	t    *testing.T
-	dir  string
-	mu   sync.Mutex
-	said []string
+	t        *testing.T
+	dir      string
+	mu       sync.Mutex
+	messages []string
 }
 
 func newFolder(t *testing.T) *folder { return &folder{t: t, dir: t.TempDir()} }
@@ -43,7 +43,7 @@ func (f *folder) open(files ...File) *Watch {
 	w, err := Open(files, func(format string, args ...any) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.said = append(f.said, fmt.Sprintf(format, args...))
+		f.messages = append(f.messages, fmt.Sprintf(format, args...))
 	})
 	if err != nil {
 		f.t.Fatal(err)
@@ -52,7 +52,7 @@ func (f *folder) open(files ...File) *Watch {
 }
 
 // want checks which of a.test, b.test and c.test are listed, and the last message; "" means no new one.
-func (f *folder) want(w *Watch, listed, said string) {
+func (f *folder) want(w *Watch, listed, message string) {
 	f.t.Helper()
 	var got []string
 	for _, name := range []string{"a", "b", "c"} {
@@ -64,12 +64,12 @@ func (f *folder) want(w *Watch, listed, said string) {
 		f.t.Errorf("listed are %q, want %q", got, listed)
 	}
 	switch {
-	case said == "" && len(f.said) > 0:
-		f.t.Errorf("said %q", f.said)
-	case said != "" && (len(f.said) != 1 || !strings.Contains(f.said[0], said)):
-		f.t.Errorf("said %q, want %q", f.said, said)
+	case message == "" && len(f.messages) > 0:
+		f.t.Errorf("said %q", f.messages)
+	case message != "" && (len(f.messages) != 1 || !strings.Contains(f.messages[0], message)):
+		f.t.Errorf("said %q, want %q", f.messages, message)
 	}
-	f.said = nil
+	f.messages = nil
 }
 
 func TestRule16_AChangeIsInForceASecondLater(t *testing.T) {
@@ -212,13 +212,13 @@ func TestTellIsToldOfEveryChange(t *testing.T) {
 		f.write("one", "a.test\n")
 		f.write("two", "b.test\nc.test\n")
 		w := f.open(File{Path: "one"}, File{Path: "two"}, File{Path: "three", MayMiss: true})
-		var told []string
+		var messages []string
 		w.Tell(func(lists []*List) {
 			s := ""
 			for _, l := range lists {
 				s += fmt.Sprintf("%s %d ", filepath.Base(l.Name()), len(l.Entries()))
 			}
-			told = append(told, s)
+			messages = append(messages, s)
 		})
 		for _, change := range []func(){
 			func() {},
@@ -231,7 +231,7 @@ func TestTellIsToldOfEveryChange(t *testing.T) {
 			w.Versions()
 		}
 		want := []string{"one 2 two 2 ", "one 2 two 2 three 1 "}
-		assert.Truef(t, slices.Equal(told, want), "%q, want %q", told, want)
+		assert.Truef(t, slices.Equal(messages, want), "%q, want %q", messages, want)
 	})
 	var none *Watch
 	none.Tell(func([]*List) { t.Error("nobody is told of no lists") })

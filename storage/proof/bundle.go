@@ -30,7 +30,7 @@ var ErrNoBundle = errors.New("not a bundle of curtsy ledger prove")
 type opened struct {
 	manifest manifest
 	files    map[string]*zip.File
-	said     map[string]member // by the manifest
+	members  map[string]member // by the manifest
 }
 
 // plainFlags are those that a member may have: compression level, data descriptor, and a name in UTF-8.
@@ -46,7 +46,7 @@ func open(r io.ReaderAt, size int64) (*opened, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: not a ZIP file, or truncated", ErrNoBundle)
 	}
-	o := &opened{files: map[string]*zip.File{}, said: map[string]member{}}
+	o := &opened{files: map[string]*zip.File{}, members: map[string]member{}}
 	if len(z.File) > maxTexts+16 {
 		return nil, fmt.Errorf("%w: it has %d members", ErrNoBundle, len(z.File))
 	}
@@ -110,10 +110,10 @@ func (o *opened) readManifest() error {
 		return fmt.Errorf("%w: its host %.80q is not written as logs write hosts", ErrNoBundle, o.manifest.Host)
 	}
 	for _, m := range o.manifest.Files {
-		if _, twice := o.said[m.Name]; twice {
+		if _, twice := o.members[m.Name]; twice {
 			return fmt.Errorf("%w: its %s has %.80q twice", ErrNoBundle, manifestName, m.Name)
 		}
-		o.said[m.Name] = m
+		o.members[m.Name] = m
 	}
 	return nil
 }
@@ -141,10 +141,10 @@ func unfold(f *zip.File) ([]byte, error) {
 
 type stream struct {
 	io.Reader
-	file io.Closer
-	sum  hash.Hash
-	size int64
-	said member
+	file  io.Closer
+	sum   hash.Hash
+	size  int64
+	entry member
 }
 
 // Close reads the rest of the member and compares it with the manifest.
@@ -152,10 +152,10 @@ func (s *stream) Close() error {
 	_, err := io.Copy(io.Discard, s)
 	err = errors.Join(err, s.file.Close())
 	if err != nil {
-		return fmt.Errorf("%s cannot be read: %w", s.said.Name, err)
+		return fmt.Errorf("%s cannot be read: %w", s.entry.Name, err)
 	}
-	if s.size != s.said.Octets || hex.EncodeToString(s.sum.Sum(nil)) != s.said.SHA256 {
-		return fmt.Errorf("%s differs from the manifest: it was changed, or damaged in transit", s.said.Name)
+	if s.size != s.entry.Octets || hex.EncodeToString(s.sum.Sum(nil)) != s.entry.SHA256 {
+		return fmt.Errorf("%s differs from the manifest: it was changed, or damaged in transit", s.entry.Name)
 	}
 	return nil
 }
@@ -169,7 +169,7 @@ func (s *stream) Read(b []byte) (int, error) {
 
 func (o *opened) open(name string) (*stream, error) {
 	f := o.files[name]
-	said, ok := o.said[name]
+	entry, ok := o.members[name]
 	if f == nil || !ok {
 		return nil, fmt.Errorf("%s is missing, in the bundle or in its manifest", name)
 	}
@@ -177,7 +177,7 @@ func (o *opened) open(name string) (*stream, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be read: %w", name, err)
 	}
-	return &stream{Reader: io.LimitReader(r, int64(f.UncompressedSize64)+1), file: r, sum: sha256.New(), said: said}, nil
+	return &stream{Reader: io.LimitReader(r, int64(f.UncompressedSize64)+1), file: r, sum: sha256.New(), entry: entry}, nil
 }
 
 // whole returns the bytes of a member, even if they differ from the manifest.
@@ -200,7 +200,7 @@ func (o *opened) strangers() (names []string) {
 			names = append(names, name)
 		}
 	}
-	for name := range o.said {
+	for name := range o.members {
 		if o.files[name] == nil || !o.isMember(name) {
 			names = append(names, name)
 		}

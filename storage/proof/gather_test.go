@@ -66,7 +66,7 @@ func (s *site) line(l storage.Line) {
 	require.NoError(s.t, s.book.Append(s.t.Context(), l))
 }
 
-func (s *site) asks(l storage.Line, head, body string) {
+func (s *site) exchange(l storage.Line, head, body string) {
 	s.t.Helper()
 	s.now = s.now.Add(2 * time.Second)
 	host, path, _ := strings.Cut(strings.TrimPrefix(l.URL, "http://"), "/")
@@ -133,18 +133,18 @@ func TestHeadsAndRobotsComeFromTheArchive(t *testing.T) {
 	w := gzip.NewWriter(&z)
 	_, err := io.WriteString(w, packed)
 	require.NoError(t, errors.Join(err, w.Close()))
-	s.asks(storage.Line{URL: "http://a.test/robots.txt", Decision: storage.DecisionRobots, Reason: "status 301", Standard: "rfc9309"},
+	s.exchange(storage.Line{URL: "http://a.test/robots.txt", Decision: storage.DecisionRobots, Reason: "status 301", Standard: "rfc9309"},
 		"HTTP/1.1 301 Moved\r\nLocation: http://b.test/robots.txt\r\n\r\n", "")
-	s.asks(storage.Line{URL: "http://b.test/robots.txt", Via: "http://a.test/robots.txt", Decision: storage.DecisionRobots, RobotsSHA256: sum(rules), Standard: "rfc9309"}, html, rules)
-	s.asks(storage.Line{URL: "http://c.test/robots.txt", Decision: storage.DecisionRobots, RobotsSHA256: sum(packed), Standard: "rfc9309"},
+	s.exchange(storage.Line{URL: "http://b.test/robots.txt", Via: "http://a.test/robots.txt", Decision: storage.DecisionRobots, RobotsSHA256: sum(rules), Standard: "rfc9309"}, html, rules)
+	s.exchange(storage.Line{URL: "http://c.test/robots.txt", Decision: storage.DecisionRobots, RobotsSHA256: sum(packed), Standard: "rfc9309"},
 		"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n", z.String())
 	for i := range 40 {
 		for host, sha := range map[string]string{"a.test": sum(rules), "c.test": sum(packed)} {
-			s.asks(storage.Line{URL: fmt.Sprintf("http://%s/%d", host, i), Decision: storage.DecisionAllow, RobotsSHA256: sha, Standard: "rfc9309",
+			s.exchange(storage.Line{URL: fmt.Sprintf("http://%s/%d", host, i), Decision: storage.DecisionAllow, RobotsSHA256: sha, Standard: "rfc9309",
 				Outcome: storage.OutcomeFetched}, html, strings.Repeat("\x1f\x8b\x08", 100)+fmt.Sprint(i))
 		}
 	}
-	s.asks(storage.Line{URL: "http://a.test/silent", Decision: storage.DecisionAllow, RobotsSHA256: sum(rules), Standard: "rfc9309", Outcome: storage.OutcomeFailed}, "", "")
+	s.exchange(storage.Line{URL: "http://a.test/silent", Decision: storage.DecisionAllow, RobotsSHA256: sum(rules), Standard: "rfc9309", Outcome: storage.OutcomeFailed}, "", "")
 	s.commit()
 	check := func() {
 		t.Helper()

@@ -29,7 +29,7 @@ func program(t testing.TB, name string) string {
 	return path
 }
 
-func byPython(t testing.TB, python string, bundle []byte, o Options) (code int, said string) {
+func byPython(t testing.TB, python string, bundle []byte, o Options) (code int, output string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "bundle.zip")
 	require.NoError(t, os.WriteFile(file, bundle, 0o644))
@@ -56,8 +56,8 @@ func TestPeers_PythonComesToTheSame(t *testing.T) {
 	agree := func(name string, bundle []byte, o Options) {
 		t.Helper()
 		holds := verified(t, bundle, o).Holds
-		if code, said := byPython(t, python, bundle, o); code != map[bool]int{true: 0, false: 3}[holds] {
-			t.Errorf("%s: we say %v, Python ends with %d:\n%s", name, holds, code, said)
+		if code, output := byPython(t, python, bundle, o); code != map[bool]int{true: 0, false: 3}[holds] {
+			t.Errorf("%s: we say %v, Python ends with %d:\n%s", name, holds, code, output)
 		}
 	}
 	for _, host := range []string{"a.test", "b.test", "c.test", "nobody.test", "x.test"} {
@@ -83,8 +83,8 @@ func TestPeers_PythonComesToTheSame(t *testing.T) {
 func TestPeers_PythonEndsWithTheSameCode(t *testing.T) {
 	python := program(t, "python3")
 	for _, j := range append(ambiguous(t), rotated(t)...) {
-		if code, said := byPython(t, python, j.bundle, j.o); code != j.code && (j.code >= 0 || code == 0) {
-			t.Errorf("%s: Python ends with %d, want %d: %s", j.name, code, j.code, said)
+		if code, output := byPython(t, python, j.bundle, j.o); code != j.code && (j.code >= 0 || code == 0) {
+			t.Errorf("%s: Python ends with %d, want %d: %s", j.name, code, j.code, output)
 		}
 	}
 }
@@ -93,9 +93,9 @@ func TestPeers_PythonSaysThatTheMapIsOfTheBeginningAlone(t *testing.T) {
 	python := program(t, "python3")
 	for past, want := range map[int]int{30: 0, mostPast + 30: 3} {
 		w, b := mappedUpTo2(t, past)
-		code, said := byPython(t, python, b, Options{Key: w.signer.Key()})
-		if code != want || code == 0 && !strings.Contains(said, "no others in the first 2 of") {
-			t.Errorf("%d: Python ends with %d: %s", past, code, said)
+		code, output := byPython(t, python, b, Options{Key: w.signer.Key()})
+		if code != want || code == 0 && !strings.Contains(output, "no others in the first 2 of") {
+			t.Errorf("%d: Python ends with %d: %s", past, code, output)
 		}
 	}
 }

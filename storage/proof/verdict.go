@@ -81,10 +81,10 @@ func (j *judge) take(index int64, l *storage.Line, h *Head) {
 		return
 	}
 	proven := j.inForce(index, l)
-	switch said, known := j.agrees(l, target); {
-	case known && said == "" && proven:
+	switch why, known := j.agrees(l, target); {
+	case known && why == "" && proven:
 		j.r.Robots.Right++
-	case known && said == "":
+	case known && why == "":
 		j.r.Robots.Unprovable++
 	case len(j.doubtful) < maxDoubts:
 		j.doubtful = append(j.doubtful, doubt{index, *l, target})
@@ -138,18 +138,18 @@ func (j *judge) inForce(index int64, l *storage.Line) bool {
 }
 
 // agrees recomputes the verdict of a line: "" if it is the same. known reports whether text and crawler's name are known.
-func (j *judge) agrees(l *storage.Line, target string) (said string, known bool) {
+func (j *judge) agrees(l *storage.Line, target string) (why string, known bool) {
 	of, ok := j.texts[l.RobotsSHA256]
 	if !ok || len(j.tokens) == 0 || target == "" {
 		return "", false
 	}
 	want := l.Decision == storage.DecisionAllow
 	for _, token := range slices.Backward(j.tokens) {
-		if said = j.verdict(l, of.Text, token, target, want); said == "" {
+		if why = j.verdict(l, of.Text, token, target, want); why == "" {
 			return "", true
 		}
 	}
-	return said, true
+	return why, true
 }
 
 // verdict is the verdict for one token, "" if it is the line's. An older standard only adds refusals.
@@ -172,14 +172,14 @@ func (j *judge) verdict(l *storage.Line, text evidence.Text, token, target strin
 
 func (j *judge) close() {
 	for _, d := range j.doubtful {
-		switch said, known := j.agrees(&d.line, d.target); {
+		switch why, known := j.agrees(&d.line, d.target); {
 		case !known:
 			j.r.Robots.Unprovable++
-		case said == "":
+		case why == "":
 			j.r.Robots.Right++
 		default:
 			j.r.at(BadVerdict, d.index, "entry %d has: robots.txt %ss %.120q by line %d; recomputed, %s", d.index,
-				d.line.Decision, d.line.URL, d.line.RobotsLine, said)
+				d.line.Decision, d.line.URL, d.line.RobotsLine, why)
 		}
 	}
 	for sha := range j.texts {

@@ -599,7 +599,7 @@ func (v *verification) texts(store *evidence.Store) (map[string]robotsText, erro
 			names = append(names, name)
 		}
 	}
-	for name := range v.bundle.said {
+	for name := range v.bundle.members {
 		if v.bundle.robotsOf(name) != "" && v.bundle.files[name] == nil {
 			v.r.found(BadMember, "%s is missing", name)
 		}

@@ -223,7 +223,7 @@ func (j *Journal) finish(ctx context.Context, d *disk, h Hands) error {
 
 // steps change archive, index and ledger, and remove possible copies.
 func (j *Journal) steps(d *disk, h Hands) []Step {
-	all := []Step{d.step("tell", ledgerDir, func(ctx context.Context) error { return j.tell(ctx, d, h) })}
+	all := []Step{d.step("tell", ledgerDir, func(ctx context.Context) error { return j.mark(ctx, d, h) })}
 	for _, f := range j.Files {
 		all = append(all, d.placing(f.Name))
 	}
@@ -275,9 +275,9 @@ func (j *Journal) prepared(ctx context.Context, d *disk, f ledger.RedactedFile) 
 		d.path(PreparedName+"/"+f.Name), d.path(JournalName))
 }
 
-// tell adds the mark to the ledger, unless it has it, and a checkpoint.
-func (j *Journal) tell(ctx context.Context, d *disk, h Hands) (err error) {
-	told, err := j.told(ctx, d)
+// mark adds the mark to the ledger, unless it has it, and a checkpoint.
+func (j *Journal) mark(ctx context.Context, d *disk, h Hands) (err error) {
+	marked, err := j.isMarked(ctx, d)
 	if err != nil {
 		return err
 	}
@@ -286,7 +286,7 @@ func (j *Journal) tell(ctx context.Context, d *disk, h Hands) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
-	if told {
+	if marked {
 		return nil
 	}
 	if err := w.Begin(ctx); err != nil { // its mark names the signing key
@@ -296,8 +296,8 @@ func (j *Journal) tell(ctx context.Context, d *disk, h Hands) (err error) {
 		Entries: j.Entries, Files: j.Files})
 }
 
-// told reports whether the ledger has all marks of this journal. If a kill left some of them, all are written again.
-func (j *Journal) told(ctx context.Context, d *disk) (bool, error) {
+// isMarked reports whether the ledger has all marks of this journal. If a kill left some, all are written again.
+func (j *Journal) isMarked(ctx context.Context, d *disk) (bool, error) {
 	m, err := Marks(ctx, d.dir)
 	if err != nil {
 		return false, err

@@ -94,10 +94,10 @@ func forgottenAlone(t *testing.T, dir string, r Request) {
 			t.Errorf("entry %d is %s, want %s", i, is.Text, want)
 		}
 	}
-	told := slices.ContainsFunc(lines[len(wasLines):], func(e ledger.Entry) bool {
+	marked := slices.ContainsFunc(lines[len(wasLines):], func(e ledger.Entry) bool {
 		return e.Mark != nil && e.Mark.Kind == ledger.KindRedaction && e.Mark.Redaction.Subject == j.Digest
 	})
-	assert.True(t, told, "no mark tells of it")
+	assert.True(t, marked, "no mark tells of it")
 	if latest, err := ledger.Latest(filepath.Join(dir, ledgerDir)); err != nil || latest.Size != int64(len(lines)) || !latest.SignedBy(signer(t).Key()) {
 		t.Errorf("the checkpoint: %+v, %v", latest, err)
 	}

@@ -20,7 +20,7 @@ func TestTheReportShowsWhatOperatorsDid(t *testing.T) {
 		}})
 	}
 	var c Crawl
-	e.tell(&c)
+	e.set(&c)
 	require.Truef(t, len(c.Acts) == maxActs && c.MoreActs == 3, "%d acts, %d more", len(c.Acts), c.MoreActs)
 	a := c.Acts[0]
 	assert.Truef(t, a.Act == "park" && a.About == "https://a.test" && a.URLs == 7 && a.Time.Equal(at) && !strings.Contains(a.Note, "\x1b"), "%+v", a)

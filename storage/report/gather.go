@@ -46,11 +46,11 @@ type gathering struct {
 
 	statuses, types, errors, traps, truncated, empty, scripts, notCrawled, directives, prefs, seeds, standards tally
 
-	asked   []Request
-	refused []Refusal
-	ending  ending
-	unread  int64
-	damage  []string
+	requests []Request
+	refused  []Refusal
+	ending   ending
+	unread   int64
+	damage   []string
 }
 
 func newGathering(limit int, want func(canon.Authority) bool, isChosen func(string) bool) *gathering {
@@ -131,7 +131,7 @@ func (g *gathering) add(l *storage.Line, name string) {
 	}
 	g.judged(l, name)
 	g.left(l)
-	g.said(l, name)
+	g.addDirectives(l, name)
 	if Failed(l) {
 		reason := Class(l.Reason)
 		if l.Decision == storage.DecisionRobots {
@@ -189,8 +189,8 @@ func (g *gathering) exchange(l *storage.Line, from time.Time) {
 	} else if why, ok := strings.CutPrefix(Class(l.Reason), "truncated: "); ok {
 		g.truncated.add(why, 1, octets, l.URL)
 	}
-	if g.only && len(g.asked) < maxAsked {
-		g.asked = append(g.asked, Request{
+	if g.only && len(g.requests) < maxAsked {
+		g.requests = append(g.requests, Request{
 			Time: from, URL: clean(l.URL), Status: l.Status, Type: clean(l.Type), Octets: octets, GapMs: ms(l.Gap),
 			PaceMs: ms(l.Pace),
 		})
@@ -222,8 +222,8 @@ func (g *gathering) left(l *storage.Line) {
 	g.notCrawled.add(why, times(l), 0, l.URL)
 }
 
-// said adds the directives and preferences of pages and sites.
-func (g *gathering) said(l *storage.Line, name string) {
+// addDirectives adds the directives and preferences of pages and sites.
+func (g *gathering) addDirectives(l *storage.Line, name string) {
 	if l.Directives != "" {
 		d, _, _ := strings.Cut(l.Directives, "unavailable_after:") // with its date it would be distinct each time
 		if d != l.Directives {
@@ -246,7 +246,7 @@ func (g *gathering) result() *Report {
 		Statuses: g.statuses.list(), Types: g.types.list(), Errors: g.errors.list(), Traps: g.traps.list(),
 		Truncated: g.truncated.list(), Empty: g.empty.list(), Scripts: g.scripts.list(), NotCrawled: g.notCrawled.list(), Directives: g.directives.list(),
 		Prefs: g.prefs.list(),
-		Asked: g.asked, Refused: g.refused, Unread: g.unread, Damage: g.damage, Hosts: []Host{},
+		Asked: g.requests, Refused: g.refused, Unread: g.unread, Damage: g.damage, Hosts: []Host{},
 	}
 	r.Tags = g.tags.list()
 	r.Totals.State, r.Totals.Robots, r.Totals.Own = "", "", false

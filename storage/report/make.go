@@ -68,7 +68,7 @@ func Make(ctx context.Context, o Options) (*Report, error) {
 	}
 	r := g.result()
 	if all.isBest != nil {
-		r.Known, r.Reached, r.More = all.known, all.asked, all.more
+		r.Known, r.Reached, r.More = all.known, all.requested, all.more
 	}
 	r.Made, r.Software, r.Host = o.Now.UTC(), clean(o.Software), clean(o.Host)
 	r.HostPort = spelt
@@ -83,7 +83,7 @@ func Make(ctx context.Context, o Options) (*Report, error) {
 	if err := r.duplicated(ctx, o.Duplicates); err != nil {
 		return nil, err
 	}
-	g.ending.tell(&r.Crawl)
+	g.ending.set(&r.Crawl)
 	if o.Host != "" { // acts name other hosts, with reasons
 		r.Crawl.Acts, r.Crawl.MoreActs = nil, 0
 	}
@@ -145,9 +145,9 @@ func hosts(name string) (want func(canon.Authority) bool, spelt string, err erro
 
 // crowd describes hosts that are too many to list.
 type crowd struct {
-	isBest       func(name string) bool // whether it is one of the busiest
-	known, asked int64
-	more         bool // there are more, which were not counted
+	isBest           func(name string) bool // whether it is one of the busiest
+	known, requested int64
+	more             bool // there are more, which were not counted
 }
 
 // busiest counts the lines of each host, and picks those with the most exchanges, then lines. It keeps 16 bytes a host:
@@ -167,12 +167,12 @@ func busiest(ctx context.Context, lines iter.Seq2[storage.Line, error],
 			continue
 		}
 		h := maphash.String(seed, name)
-		before, met := counts[h]
-		if !met && len(counts) >= maxCounted {
+		before, known := counts[h]
+		if !known && len(counts) >= maxCounted {
 			c.more = true
 			continue
 		}
-		if !met && name != "" {
+		if !known && name != "" {
 			c.known++
 		}
 		counts[h] = min(before+weight(&l), 1<<60)
@@ -181,7 +181,7 @@ func busiest(ctx context.Context, lines iter.Seq2[storage.Line, error],
 	for h, n := range counts {
 		all = append(all, h)
 		if n >= weighty {
-			c.asked++
+			c.requested++
 		}
 	}
 	slices.SortFunc(all, func(a, b uint64) int { return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b)) })
@@ -511,8 +511,8 @@ func (e *ending) mark(m *ledger.Mark) {
 	}
 }
 
-// tell reports how the crawl ended.
-func (e *ending) tell(c *Crawl) {
+// set records how the crawl ended.
+func (e *ending) set(c *Crawl) {
 	c.Acts, c.MoreActs = e.acts, e.moreActs
 	c.Runs, c.MoreRuns, c.Clean = e.runs, e.more, e.any && e.ended
 	switch {

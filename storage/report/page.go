@@ -109,13 +109,13 @@ func (v view) Unshown() int { return max(len(v.split(false))-shownHosts, 0) }
 
 // Summed counts the hosts that are not listed.
 func (v view) Summed() int64 {
-	told := int64(0)
+	shown := int64(0)
 	for _, h := range v.Hosts {
 		if h.Name != noHost {
-			told++
+			shown++
 		}
 	}
-	return v.Known - told
+	return v.Known - shown
 }
 
 // Rules returns the first rules.

@@ -24,7 +24,7 @@ import (
 	"curtsy/storage/report"
 )
 
-func asked(url string, gap, pace time.Duration) storage.Line {
+func exchange(url string, gap, pace time.Duration) storage.Line {
 	return storage.Line{
 		Time: start, Began: start, URL: url, Decision: "allow", Outcome: "fetched", Reason: "no match", Attempt: 1, Status: 200,
 		Type: "text/html", Octets: 100, Gap: gap, Pace: pace, PaceBy: "floor",
@@ -89,10 +89,10 @@ func TestTheBusiestHostsAreToldApart(t *testing.T) {
 	var lines []storage.Line
 	for h := range 50 {
 		for i := range 1 + h {
-			lines = append(lines, asked(fmt.Sprintf("http://h%02d.example/%d", h, i), time.Second, time.Second))
+			lines = append(lines, exchange(fmt.Sprintf("http://h%02d.example/%d", h, i), time.Second, time.Second))
 		}
 	}
-	mine := asked("http://127.0.0.1:8080/", 0, 0)
+	mine := exchange("http://127.0.0.1:8080/", 0, 0)
 	mine.Own = true
 	o := made(t, append(lines, mine)...)
 	o.MaxHosts = 4
@@ -111,9 +111,9 @@ func TestAPauseIsTooShortByAMicrosecond(t *testing.T) {
 	for _, pace := range []time.Duration{time.Second, 1234567 * time.Microsecond, 10 * time.Second, 999 * time.Microsecond} {
 		var lines []storage.Line
 		for i := range 5 {
-			lines = append(lines, asked(fmt.Sprintf("http://h.example/%d", i), pace, pace), asked("http://h.example/long", 7*pace, pace))
+			lines = append(lines, exchange(fmt.Sprintf("http://h.example/%d", i), pace, pace), exchange("http://h.example/long", 7*pace, pace))
 		}
-		lines = append(lines, asked("http://h.example/short", pace-time.Microsecond, pace), asked("http://h.example/first", 0, pace))
+		lines = append(lines, exchange("http://h.example/short", pace-time.Microsecond, pace), exchange("http://h.example/first", 0, pace))
 		r := report1(t, made(t, lines...))
 		require.Truef(t, len(r.Gaps) == 1 && r.Gaps[0].Short == 1 && r.Gaps[0].Gaps == 11 && r.Totals.Short == 1 && r.Totals.Gaps == 11, "%v: %+v", pace, r.Gaps)
 		var below, above int64
@@ -143,7 +143,7 @@ func TestMediansAreNotOverstated(t *testing.T) {
 		for range 1 + rng.IntN(60) {
 			gap := time.Duration(1 + rng.Int64N(int64(100*time.Second)>>rng.IntN(16))/1000*1000 + 1000)
 			gaps = append(gaps, gap)
-			lines = append(lines, asked("http://h.example/", gap, time.Second))
+			lines = append(lines, exchange("http://h.example/", gap, time.Second))
 		}
 		slices.Sort(gaps)
 		got := report1(t, made(t, lines...)).Hosts[0]
@@ -155,7 +155,7 @@ func TestMediansAreNotOverstated(t *testing.T) {
 }
 
 func TestAHostIsNamedWithOrWithoutPortAndScheme(t *testing.T) {
-	o := made(t, asked("http://h.example/", 0, 0), asked("https://h.example/", 0, 0), asked("http://h.example:8080/", 0, 0), asked("http://www.h.example/", 0, 0), asked("http://[::1]:8080/", 0, 0))
+	o := made(t, exchange("http://h.example/", 0, 0), exchange("https://h.example/", 0, 0), exchange("http://h.example:8080/", 0, 0), exchange("http://www.h.example/", 0, 0), exchange("http://[::1]:8080/", 0, 0))
 	for host, want := range map[string]int64{
 		"h.example": 3, "H.example": 3, "h.example:8080": 1, "https://h.example": 1, "http://h.example:80/": 1, "www.h.example": 1, "[::1]": 1, "[::1]:8080": 1,
 		"": 5,
@@ -176,7 +176,7 @@ func TestTheLetterNamesWhatWasNotAskedFor(t *testing.T) {
 	for i := range 1203 {
 		lines = append(lines, storage.Line{Time: start, URL: fmt.Sprintf("http://h.example/no/%d", i), Decision: "disallow", Outcome: "disallowed", Reason: "disallow rule", RobotsLine: 2, RobotsRule: "Disallow: /no/", RobotsGroup: "*"})
 	}
-	o := made(t, append(lines, asked("http://h.example/", 0, 0), asked("http://other.example/secret", 0, 0))...)
+	o := made(t, append(lines, exchange("http://h.example/", 0, 0), exchange("http://other.example/secret", 0, 0))...)
 	o.Host = "h.example"
 	r := report1(t, o)
 	page := render(t, r)
@@ -240,7 +240,7 @@ func elements(t *testing.T, page string) {
 
 func busy(n, hosts int) (lines []storage.Line) {
 	for i := range n {
-		l := asked(fmt.Sprintf("http://h%d.example/%d", i%hosts, i), time.Duration(1000+i%700)*time.Millisecond, time.Second)
+		l := exchange(fmt.Sprintf("http://h%d.example/%d", i%hosts, i), time.Duration(1000+i%700)*time.Millisecond, time.Second)
 		l.Began = start.Add(time.Duration(i) * time.Second)
 		l.Reason, l.Outcome, l.Type, l.Prefs = fmt.Sprintf("failure %d", i), "failed", fmt.Sprintf("type/%d", i), fmt.Sprintf("header x: %d", i)
 		l.RobotsLine, l.RobotsRule = i, fmt.Sprintf("Allow: /%d", i)

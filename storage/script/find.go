@@ -56,7 +56,7 @@ func Find(text []byte, found func(name string)) (cut Cut) {
 		return cut
 	}
 	s := newScanner(text)
-	met := map[string]bool{}
+	seen := map[string]bool{}
 	var tree doxygen
 	for s.next() {
 		name, ok := s.name()
@@ -67,13 +67,13 @@ func Find(text []byte, found func(name string)) (cut Cut) {
 			continue
 		}
 		file, _, _ := strings.Cut(name, "#")
-		if met[file] {
+		if seen[file] {
 			continue
 		}
-		if len(met) == MaxNames {
+		if len(seen) == MaxNames {
 			return CutNames
 		}
-		met[file] = true
+		seen[file] = true
 		found(name)
 	}
 	if s.wrong == MaxErrors {

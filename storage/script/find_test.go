@@ -108,12 +108,12 @@ func FuzzFind(f *testing.F) {
 	f.Add(`{"a":["b\/c.html",/"'/]}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		before := strings.Clone(text)
-		met := map[string]bool{}
+		seen := map[string]bool{}
 		Find([]byte(text), func(name string) {
-			if met[name] || len(name) > MaxLength || !looksLikeFile(name) || !strings.Contains(strings.ReplaceAll(text, `\/`, "/"), name) {
+			if seen[name] || len(name) > MaxLength || !looksLikeFile(name) || !strings.Contains(strings.ReplaceAll(text, `\/`, "/"), name) {
 				t.Errorf("%q: %q", text, name)
 			}
-			met[name] = true
+			seen[name] = true
 		})
 		assert.Equal(t, before, text, "the text was changed")
 	})

@@ -19,8 +19,8 @@ func TestRepeatsOfAnEarlierCrawlAreCounted(t *testing.T) {
 		r, err := Create(t.Context(), path, o)
 		require.NoError(t, err)
 		assert.Equalf(t, want, r.Elsewhere, "%d repeats of an earlier crawl, want %d", r.Elsewhere, want)
-		said := strings.Join(packedBy(t, o).manifest().Curtsy.LeftOut, " ")
-		got := strings.Contains(said, "an earlier crawl archived it")
-		assert.Truef(t, got == (want > 0), "the manifest says so: %v\n%s", got, said)
+		leftOut := strings.Join(packedBy(t, o).manifest().Curtsy.LeftOut, " ")
+		got := strings.Contains(leftOut, "an earlier crawl archived it")
+		assert.Truef(t, got == (want > 0), "the manifest says so: %v\n%s", got, leftOut)
 	}
 }

@@ -171,9 +171,9 @@ func TestSpecTheAnonymousSignatureVerifies(t *testing.T) {
 	require.NoError(t, err)
 	public := key.(*ecdsa.PublicKey)
 	sig, _ := base64.StdEncoding.DecodeString(d.SignedData["signature"])
-	said := sha256.Sum256([]byte(d.Hash))
+	want := sha256.Sum256([]byte(d.Hash))
 	if len(sig) != 96 || public.Curve != elliptic.P384() ||
-		!ecdsa.Verify(public, said[:], new(big.Int).SetBytes(sig[:48]), new(big.Int).SetBytes(sig[48:])) {
+		!ecdsa.Verify(public, want[:], new(big.Int).SetBytes(sig[:48]), new(big.Int).SetBytes(sig[48:])) {
 		t.Error("the signature does not verify")
 	}
 	own, _ := hex.DecodeString(d.Ledger.Sig)

@@ -11,7 +11,7 @@ func TestExchangeAllocatesItsIDs(t *testing.T) {
 	defer closing(t, w)
 	p, err := w.compressor() // not from the pool each time: the race detector has that forget
 	require.NoError(t, err)
-	ctx, r := t.Context(), told(1)
+	ctx, r := t.Context(), withDecision(1)
 	if n := testing.AllocsPerRun(100, func() {
 		if p.ex.prepare(ctx, p, w, &r) != nil || p.spool.Reset() != nil || p.ex.compress(ctx, p, "urn:x:1") != nil {
 			t.Fail()

@@ -37,8 +37,8 @@ func BenchmarkRecord(b *testing.B) {
 		links[i] = storage.Outlink{URL: fmt.Sprintf("http://a.test/some/page-%d.html", i), Kind: "link"}
 	}
 	for _, c := range []struct {
-		name           string
-		parallel, told bool
+		name               string
+		parallel, withLine bool
 	}{{"alone", false, false}, {"parallel", true, false}, {"alone, with metadata", false, true}, {"parallel, with metadata", true, true}} {
 		b.Run(c.name, func(b *testing.B) {
 			w, err := Open(Options{Dir: b.TempDir(), Name: "bench"})
@@ -49,7 +49,7 @@ func BenchmarkRecord(b *testing.B) {
 			b.SetBytes(int64(len(wire)))
 			b.ReportAllocs()
 			r := record("http://a.test/page", "GET /page HTTP/1.1\r\nHost: a.test\r\nUser-Agent: curtsy\r\n\r\n", wire, 0)
-			if c.told {
+			if c.withLine {
 				r.Line, r.Outlinks = &line, links
 			}
 			one := func() {

@@ -69,7 +69,7 @@ func (c *Checker) File(r io.Reader, found func(Finding)) (Checked, error) {
 			return c.stats, err
 		}
 		if c.stats.Records++; c.stats.Records == 1 && rec.Type != "warcinfo" {
-			c.tell(rec, NoWarcinfo, "the file begins with a %.40q record, not with warcinfo", rec.Type)
+			c.report(rec, NoWarcinfo, "the file begins with a %.40q record, not with warcinfo", rec.Type)
 		}
 		c.head(rec)
 		c.digests(rec)
@@ -94,7 +94,7 @@ func (c *Checker) Finish(found func(file int, f Finding)) {
 	}
 }
 
-func (c *Checker) tell(r *Record, code, format string, args ...any) {
+func (c *Checker) report(r *Record, code, format string, args ...any) {
 	c.found(Finding{r.Offset, code, fmt.Sprintf(format, args...)})
 }
 
@@ -102,16 +102,16 @@ func (c *Checker) print(s string) uint64 { return maphash.String(c.seed, s) | 1 
 
 func (c *Checker) head(r *Record) {
 	if r.Type == "" {
-		c.tell(r, NoType, "no WARC-Type")
+		c.report(r, NoType, "no WARC-Type")
 	}
 	date, err := r.Date()
 	if err != nil {
-		c.tell(r, BadDate, "no WARC-Date that can be read: %.60q", r.Fields.Get("WARC-Date"))
+		c.report(r, BadDate, "no WARC-Date that can be read: %.60q", r.Fields.Get("WARC-Date"))
 	}
 	switch r.Type {
 	case "request", "response", "revisit", "resource", "conversion", "continuation":
 		if r.TargetURI() == "" {
-			c.tell(r, NoTarget, "a %s record without WARC-Target-URI", r.Type)
+			c.report(r, NoTarget, "a %s record without WARC-Target-URI", r.Type)
 		}
 	}
 	var payload uint64
@@ -119,14 +119,14 @@ func (c *Checker) head(r *Record) {
 		payload = c.print(strings.ToLower(d))
 	}
 	if id := r.ID(); id == "" {
-		c.tell(r, NoID, "no WARC-Record-ID")
-	} else if _, met := c.ids[c.print(id)]; met {
-		c.tell(r, SameID, "another record has the id %.80q", id)
+		c.report(r, NoID, "no WARC-Record-ID")
+	} else if _, twice := c.ids[c.print(id)]; twice {
+		c.report(r, SameID, "another record has the id %.80q", id)
 	} else {
-		c.met(r, c.print(id), payload)
+		c.add(r, c.print(id), payload)
 	}
 	if r.Type == "response" || r.Type == "resource" {
-		c.met(r, c.print(r.TargetURI()+"\n"+date.Format(dateForm)), payload)
+		c.add(r, c.print(r.TargetURI()+"\n"+date.Format(dateForm)), payload)
 	}
 	for _, v := range r.Fields.Values("WARC-Concurrent-To") {
 		c.refer(r, bare(v), MissingConcurrent, 0)
@@ -137,17 +137,17 @@ func (c *Checker) head(r *Record) {
 	}
 }
 
-func (c *Checker) met(r *Record, id, payload uint64) {
+func (c *Checker) add(r *Record, id, payload uint64) {
 	c.ids[id] = payload
 	w, ok := c.wanted[id]
 	if delete(c.wanted, id); ok && w.payload != 0 && payload != 0 && w.payload != payload {
-		c.tell(r, OtherPayload, "the revisit at offset %d refers to this and names another payload digest", w.offset)
+		c.report(r, OtherPayload, "the revisit at offset %d refers to this and names another payload digest", w.offset)
 	}
 }
 
 func (c *Checker) original(r *Record, payload uint64) {
 	if r.Fields.Get("WARC-Profile") == "" {
-		c.tell(r, NoProfile, "a revisit record without WARC-Profile")
+		c.report(r, NoProfile, "a revisit record without WARC-Profile")
 	}
 	if id := bare(r.Fields.Get("WARC-Refers-To")); id != "" {
 		c.refer(r, id, MissingOriginal, payload)
@@ -164,9 +164,9 @@ func (c *Checker) refer(r *Record, id, code string, payload uint64) {
 		return
 	}
 	fp := c.print(id)
-	if have, met := c.ids[fp]; met {
+	if have, found := c.ids[fp]; found {
 		if payload != 0 && have != 0 && payload != have {
-			c.tell(r, OtherPayload, "the original of the revisit has another payload digest")
+			c.report(r, OtherPayload, "the original of the revisit has another payload digest")
 		}
 		return
 	}
@@ -177,7 +177,7 @@ func (c *Checker) refer(r *Record, id, code string, payload uint64) {
 		c.wanted[fp] = want{c.file, r.Offset, code, payload}
 	} else if !c.many {
 		c.many = true
-		c.tell(r, ManyReferences,
+		c.report(r, ManyReferences,
 			"more than %d open references to records: further ones are not checked", maxWanted)
 	}
 }
@@ -202,7 +202,7 @@ func (c *Checker) digests(r *Record) {
 		return
 	}
 	if !block.Holds() {
-		c.tell(r, BlockDigest, "the block of %.200q does not match WARC-Block-Digest", r.TargetURI())
+		c.report(r, BlockDigest, "the block of %.200q does not match WARC-Block-Digest", r.TargetURI())
 		return
 	}
 	c.stats.Blocks++
@@ -216,39 +216,39 @@ func (c *Checker) digest(r *Record, field string) *Digest {
 	}
 	d := ParseDigest(v)
 	if d == nil || d.want == nil {
-		c.tell(r, UnknownDigest, "%s: %.80q is not verified: its form is not known", field, v)
+		c.report(r, UnknownDigest, "%s: %.80q is not verified: its form is not known", field, v)
 		return nil
 	}
 	return d
 }
 
 // payload verifies the payload digest and reports whether src could be read.
-func (c *Checker) payload(r *Record, src io.Reader, said *Digest) bool {
+func (c *Checker) payload(r *Record, src io.Reader, declared *Digest) bool {
 	coded := ParseDigest(r.Fields.Get("WARC-Payload-Digest")) // of the body with its transfer coding
 	if !strings.HasPrefix(strings.ToLower(r.Fields.Get("Content-Type")), "application/http") {
-		if _, err := io.Copy(said, src); err != nil {
+		if _, err := io.Copy(declared, src); err != nil {
 			return false
 		}
-		coded = said
+		coded = declared
 	} else {
 		h, err := ReadHTTP(src)
 		if err != nil {
 			return false
 		}
 		h.src.w = coded
-		_, _ = io.Copy(said, h.Payload) // an invalid transfer coding gives another digest
+		_, _ = io.Copy(declared, h.Payload) // an invalid transfer coding gives another digest
 		if _, err := io.Copy(io.Discard, &h.src); err != nil {
 			return false
 		}
 	}
 	switch {
-	case said.Holds():
+	case declared.Holds():
 		c.stats.Bodies++
 	case coded.Holds():
 		c.stats.Bodies++
-		c.tell(r, CodedDigest, "WARC-Payload-Digest is of the body with its transfer coding")
+		c.report(r, CodedDigest, "WARC-Payload-Digest is of the body with its transfer coding")
 	default:
-		c.tell(r, PayloadDigest, "the payload of %.200q does not match WARC-Payload-Digest", r.TargetURI())
+		c.report(r, PayloadDigest, "the payload of %.200q does not match WARC-Payload-Digest", r.TargetURI())
 	}
 	return true
 }

@@ -35,10 +35,10 @@ func ours(t *testing.T) string {
 	dir := t.TempDir()
 	k := &known{by: map[[32]byte]storage.Original{}}
 	w := open(t, Options{Dir: dir, Originals: k, Index: k})
-	first := told(1)
+	first := withDecision(1)
 	write(t, w, first)
 	k.by[first.PayloadDigest] = storage.Original{URL: k.added[0].URL, Date: k.added[0].Date, ID: k.added[0].ID}
-	write(t, w, told(1), simple(2))
+	write(t, w, withDecision(1), simple(2))
 	require.NoError(t, w.Refuse(t.Context(), refusal(1, 1)))
 	closing(t, w)
 	return string(gunzip(t, filepath.Join(dir, "crawl-00000.warc.gz")))

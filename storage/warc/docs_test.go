@@ -17,20 +17,20 @@ func TestEveryFindingIsDocumented(t *testing.T) {
 	require.NoError(t, err)
 	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "archives.md"))
 	require.NoError(t, err)
-	said := map[string]bool{}
+	listed := map[string]bool{}
 	for line := range strings.Lines(string(doc)) {
 		cells := strings.Split(line, "|")
 		if len(cells) != 5 || !slices.Contains([]string{"yes", "no"}, strings.TrimSpace(cells[2])) {
 			continue
 		}
 		for _, m := range regexp.MustCompile("`([a-z-]+)`").FindAllStringSubmatch(cells[1], -1) {
-			said[m[1]] = strings.TrimSpace(cells[2]) == "yes"
+			listed[m[1]] = strings.TrimSpace(cells[2]) == "yes"
 		}
 	}
 	codes := regexp.MustCompile(`(?m)^\t[A-Z]\w+ += "([a-z-]+)"`).FindAllStringSubmatch(string(src), -1)
-	assert.Truef(t, len(codes) >= 30 && len(codes) == len(said), "%d codes, %d documented", len(codes), len(said))
+	assert.Truef(t, len(codes) >= 30 && len(codes) == len(listed), "%d codes, %d documented", len(codes), len(listed))
 	for _, c := range codes {
-		note, ok := said[c[1]]
+		note, ok := listed[c[1]]
 		assert.Truef(t, ok && note == (Finding{Code: c[1]}).Note(), "%s: documented %v, as a note %v", c[1], ok, note)
 	}
 }

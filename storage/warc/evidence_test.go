@@ -30,7 +30,7 @@ var decision = storage.Line{
 	Outcome: "fetched", Proxy: "http://proxy.test:3128", Interim: 2, Status: 200, Truncated: "length", List: "11ee", Directives: "noindex", Asked: "X-Robots-Tag: noindex\nmeta robots: all", Prefs: "header tdm-reservation: 1", NeedsScript: true,
 }
 
-func told(i int) storage.Record {
+func withDecision(i int) storage.Record {
 	r := simple(i)
 	l := decision
 	r.Line, r.HeadSize, r.PayloadSize, r.Repeatable = &l, r.Response.Size()-4, 4, true
@@ -51,7 +51,7 @@ func TestMetadata(t *testing.T) {
 	silent.Line = &storage.Line{Decision: "allow", PaceBy: "floor"}
 	unasked := record("http://a.test/unasked", "", "HTTP/1.1 408 Slow\r\n\r\n", 0)
 	unasked.Line = &storage.Line{Reason: "a\r\nWARC-Type: \x00b\xff"}
-	write(t, w, told(1), silent, unasked)
+	write(t, w, withDecision(1), silent, unasked)
 	closing(t, w)
 	es := read(t, filepath.Join(dir, "crawl-00000.warc.gz"))
 	var kinds []string
@@ -171,7 +171,7 @@ func TestRevisits(t *testing.T) {
 		dir := t.TempDir()
 		k := &known{by: map[[32]byte]storage.Original{sum: first}}
 		w := open(t, Options{Dir: dir, Originals: k, Index: k})
-		r := told(1)
+		r := withDecision(1)
 		c.change(&r, k)
 		write(t, w, r)
 		closing(t, w)
@@ -203,7 +203,7 @@ func TestIndexIsTold(t *testing.T) {
 	w := open(t, Options{Dir: dir, Index: k, SegmentSize: 2600})
 	typed := record("http://a.test/typed", "GET /typed HTTP/1.1\r\n\r\n", "HTTP/1.1 404 No\r\ncontent-type:  Image/PNG ; q=1\r\n\r\nx", 1)
 	typed.HeadSize = typed.Response.Size() - 1
-	ids := write(t, w, told(1), typed, told(2), told(3))
+	ids := write(t, w, withDecision(1), typed, withDecision(2), withDecision(3))
 	closing(t, w)
 	for i, e := range k.added {
 		b, err := os.ReadFile(filepath.Join(dir, e.File))
@@ -235,7 +235,7 @@ func TestIndexFailurePoisons(t *testing.T) {
 	k := &known{failing: io.ErrClosedPipe}
 	w := open(t, Options{Dir: t.TempDir(), Index: k})
 	for range 2 {
-		_, err := w.Record(t.Context(), told(1))
+		_, err := w.Record(t.Context(), withDecision(1))
 		assert.ErrorIsf(t, err, io.ErrClosedPipe, "recorded: %v", err)
 	}
 	assert.ErrorIs(t, w.Refuse(t.Context(), decision), io.ErrClosedPipe, "refused")
@@ -246,7 +246,7 @@ func TestIndexMustFollow(t *testing.T) {
 	dir := t.TempDir()
 	k := &known{}
 	w := open(t, Options{Dir: dir, Index: k})
-	write(t, w, told(1))
+	write(t, w, withDecision(1))
 	k.failing = io.ErrClosedPipe
 	assert.ErrorIs(t, w.Close(), io.ErrClosedPipe, "closed")
 	segment, ends := threeExchanges(t)
@@ -325,7 +325,7 @@ func TestRefusals(t *testing.T) {
 func TestRefusalsCompleteTheirSegment(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, Options{Dir: dir, SegmentSize: 6000})
-	write(t, w, told(1))
+	write(t, w, withDecision(1))
 	require.NoError(t, w.Refuse(t.Context(), refusal(1, 1)))
 	write(t, w, record("http://a.test/big", "GET /big HTTP/1.1\r\n\r\n", "HTTP/1.0 200 OK\r\n\r\n"+string(noise(6000)), 6000))
 	es := read(t, filepath.Join(dir, "crawl-00000.warc.gz"))
@@ -341,7 +341,7 @@ func TestExchangesAreTornWhole(t *testing.T) {
 	unasked := record("http://a.test/unasked", "", "HTTP/1.1 408 Slow\r\n\r\n", 0)
 	unasked.Line = &decision
 	quiet := record("http://a.test/quiet", "GET /quiet HTTP/1.1\r\n\r\n", "", 0) // without its metadata record
-	write(t, w, told(1), silent, unasked, quiet, simple(2))
+	write(t, w, withDecision(1), silent, unasked, quiet, simple(2))
 	require.NoError(t, w.Refuse(t.Context(), refusal(1, 1)))
 	closing(t, w)
 	path := filepath.Join(dir, "crawl-00000.warc.gz")
@@ -372,7 +372,7 @@ func TestRefusalsWhileOthersWrite(t *testing.T) {
 			for j := range each {
 				assert.NoError(t, w.Refuse(t.Context(), refusal(i*each+j, 400)))
 				if j%10 == 0 {
-					_, err := w.Record(t.Context(), told(i*each+j))
+					_, err := w.Record(t.Context(), withDecision(i*each+j))
 					assert.NoError(t, err)
 				}
 				if j%15 == 0 {

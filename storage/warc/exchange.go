@@ -26,14 +26,14 @@ import (
 // exchange is a checked storage.Record with digests and ids. It can be compressed more than once, and belongs to a
 // compressor to reuse its memory.
 type exchange struct {
-	request, answer, told head // without a warcinfo id; an empty kind marks a missing record
-	sent                  bytes.Reader
-	received              *io.SectionReader
-	line                  bytes.Reader // the block of told
-	said                  storage.Line // for the record told; here to save its allocation
-	heads                 string       // as storage.Line.Heads
-	entry                 Entry        // of the answer, for an Index; without File, Offset and Length
-	from, to              int64        // the answer's member in the spool
+	request, answer, metadata head // without a warcinfo id; an empty kind marks a missing record
+	sent                      bytes.Reader
+	received                  *io.SectionReader
+	line                      bytes.Reader // the block of metadata
+	decision                  storage.Line // for the metadata record; here to save its allocation
+	heads                     string       // as storage.Line.Heads
+	entry                     Entry        // of the answer, for an Index; without File, Offset and Length
+	from, to                  int64        // the answer's member in the spool
 }
 
 func (e *exchange) prepare(ctx context.Context, p *compressor, w *Writer, r *storage.Record) error {
@@ -41,7 +41,7 @@ func (e *exchange) prepare(ctx context.Context, p *compressor, w *Writer, r *sto
 		return err
 	}
 	common := head{date: r.Time, target: r.URL, addr: r.Addr.Addr(), protocols: r.Protocols}
-	e.request, e.answer, e.told, e.received = head{}, head{}, head{}, r.Response
+	e.request, e.answer, e.metadata, e.received = head{}, head{}, head{}, r.Response
 	e.sent.Reset(r.Request)
 	asked, answered := len(r.Request) > 0, r.Response != nil && r.Response.Size() > 0
 	tells := r.Line != nil && (asked || answered)
@@ -75,7 +75,7 @@ func (e *exchange) prepare(ctx context.Context, p *compressor, w *Writer, r *sto
 		return fmt.Errorf("warc: read the head of the response of %s: %w", r.URL, err)
 	}
 	if tells {
-		e.tell(p, ids.next(), r)
+		e.addMetadata(p, ids.next(), r)
 	}
 	if w.o.Index != nil && e.answer.kind != "" {
 		return e.describe(p, r)
@@ -133,12 +133,12 @@ func (e *exchange) bindHeads(ctx context.Context, p *compressor, r *storage.Reco
 	return nil
 }
 
-func (e *exchange) tell(p *compressor, id string, r *storage.Record) {
-	e.said = *r.Line
-	e.said.Heads = e.heads
-	p.meta = appendMetadata(p.meta[:0], &e.said, r)
+func (e *exchange) addMetadata(p *compressor, id string, r *storage.Record) {
+	e.decision = *r.Line
+	e.decision.Heads = e.heads
+	p.meta = appendMetadata(p.meta[:0], &e.decision, r)
 	e.line.Reset(p.meta)
-	e.told = head{
+	e.metadata = head{
 		kind: "metadata", date: r.Time, target: r.URL, id: id, concurrent: e.id(),
 		media: typeFields, length: int64(len(p.meta)), block: sha256.Sum256(p.meta),
 	}
@@ -148,7 +148,7 @@ func (e *exchange) tell(p *compressor, id string, r *storage.Record) {
 	if first.kind == "" {
 		first = &e.answer
 	}
-	first.last = e.told.id
+	first.last = e.metadata.id
 }
 
 func (e *exchange) describe(p *compressor, r *storage.Record) error {
@@ -200,7 +200,7 @@ func (e *exchange) id() string {
 func (e *exchange) blocks() string {
 	var all [3 * sha256.Size]byte
 	b := all[:0]
-	for _, h := range [...]*head{&e.request, &e.answer, &e.told} {
+	for _, h := range [...]*head{&e.request, &e.answer, &e.metadata} {
 		if h.kind != "" {
 			b = append(b, h.block[:]...)
 		}
@@ -211,7 +211,7 @@ func (e *exchange) blocks() string {
 
 // compress adds the exchange's members to p's spool, for a segment whose warcinfo record is info.
 func (e *exchange) compress(ctx context.Context, p *compressor, info string) error {
-	e.request.info, e.answer.info, e.told.info = info, info, info
+	e.request.info, e.answer.info, e.metadata.info = info, info, info
 	if e.request.kind != "" {
 		if err := p.member(ctx, &e.request, &e.sent); err != nil {
 			return fmt.Errorf("warc: compress the request of %s: %w", e.request.target, err)
@@ -222,9 +222,9 @@ func (e *exchange) compress(ctx context.Context, p *compressor, info string) err
 			return fmt.Errorf("warc: compress the response of %s: %w", e.answer.target, err)
 		}
 	}
-	if e.to = p.spool.Size(); e.told.kind != "" {
-		if err := p.member(ctx, &e.told, &e.line); err != nil {
-			return fmt.Errorf("warc: compress the metadata of %s: %w", e.told.target, err)
+	if e.to = p.spool.Size(); e.metadata.kind != "" {
+		if err := p.member(ctx, &e.metadata, &e.line); err != nil {
+			return fmt.Errorf("warc: compress the metadata of %s: %w", e.metadata.target, err)
 		}
 	}
 	return nil
@@ -233,7 +233,7 @@ func (e *exchange) compress(ctx context.Context, p *compressor, info string) err
 func (e *exchange) forget() {
 	e.sent.Reset(nil)
 	e.line.Reset(nil)
-	e.received, e.entry, e.said = nil, Entry{}, storage.Line{}
+	e.received, e.entry, e.decision = nil, Entry{}, storage.Line{}
 }
 
 // compressor turns records into gzip members in its spool. It serves one call at a time and is reused: a fresh

@@ -40,7 +40,7 @@ func TestEachCompleteSegmentIsTold(t *testing.T) {
 		w := open(t, o)
 		for i := range 8 {
 			write(t, w, simple(i))
-			require.NoError(t, w.Refuse(t.Context(), *told(i).Line))
+			require.NoError(t, w.Refuse(t.Context(), *withDecision(i).Line))
 		}
 		closing(t, w)
 	}

@@ -15,11 +15,11 @@ import (
 func TestABodyThatWasLeftOutHasItsDigestInTheMetadata(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, Options{Dir: dir})
-	shy := told(1)
+	shy := withDecision(1)
 	body := hex.EncodeToString(shy.PayloadDigest[:])
 	shy.Response = io.NewSectionReader(shy.Response, 0, shy.HeadSize)
 	shy.HeadOnly, shy.Repeatable, shy.Truncated, shy.Line.Payload = true, false, "unspecified", body
-	write(t, w, shy, told(2))
+	write(t, w, shy, withDecision(2))
 	closing(t, w)
 	var digests []string
 	for _, e := range read(t, filepath.Join(dir, "crawl-00000.warc.gz")) {
@@ -29,11 +29,11 @@ func TestABodyThatWasLeftOutHasItsDigestInTheMetadata(t *testing.T) {
 			require.NoError(t, err)
 			b, err := io.ReadAll(h.Payload)
 			require.NoError(t, err)
-			said := e.Fields.Get("WARC-Payload-Digest")
-			if said != "" && said != fmt.Sprintf("sha256:%x", sha256.Sum256(b)) {
-				t.Errorf("%s: a payload of %d octets, and the digest of another: %s", e.TargetURI(), len(b), said)
+			declared := e.Fields.Get("WARC-Payload-Digest")
+			if declared != "" && declared != fmt.Sprintf("sha256:%x", sha256.Sum256(b)) {
+				t.Errorf("%s: a payload of %d octets, and the digest of another: %s", e.TargetURI(), len(b), declared)
 			}
-			digests = append(digests, said)
+			digests = append(digests, declared)
 		case "metadata":
 			l, _, err := parseMetadata(bytes.NewReader(e.block), true)
 			require.NoError(t, err)

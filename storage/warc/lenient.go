@@ -397,21 +397,21 @@ func (l *Lenient) oddities(r *Record) {
 
 // length sets the length of r's block and reports whether it is valid.
 func (l *Lenient) length(r *Record) bool {
-	said := r.Fields.Values("Content-Length")
-	if len(said) == 0 {
+	lengths := r.Fields.Values("Content-Length")
+	if len(lengths) == 0 {
 		l.found(Finding{r.Offset, NoLength, "no Content-Length"})
 		return false
 	}
-	if len(said) > 1 {
-		if len(slices.Compact(said)) > 1 {
+	if len(lengths) > 1 {
+		if len(slices.Compact(lengths)) > 1 {
 			l.found(Finding{r.Offset, NoLength, "several Content-Lengths that differ"})
 			return false
 		}
 		l.found(Finding{r.Offset, LengthTwice, "Content-Length occurs more than once"})
 	}
-	n, err := strconv.ParseUint(said[0], 10, 64)
+	n, err := strconv.ParseUint(lengths[0], 10, 64)
 	if err != nil || n > math.MaxInt64 {
-		l.found(Finding{r.Offset, NoLength, "a Content-Length of " + strconv.Quote(said[0][:min(len(said[0]), 40)])})
+		l.found(Finding{r.Offset, NoLength, "a Content-Length of " + strconv.Quote(lengths[0][:min(len(lengths[0]), 40)])})
 		return false
 	}
 	r.Length = int64(n)

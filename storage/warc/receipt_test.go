@@ -21,7 +21,7 @@ func TestReceiptBindsTheBlocksOfAnExchange(t *testing.T) {
 	silent := record("http://a.test/silent", "GET /silent HTTP/1.1\r\n\r\n", "", 0)
 	var want, ids []string
 	for _, r := range []int{0, 1, 2} {
-		x := told(r)
+		x := withDecision(r)
 		if r == 2 {
 			x = silent
 		}
@@ -72,12 +72,12 @@ func headsOf(octets string) string {
 func TestReceiptBindsTheHeadsOfAnExchange(t *testing.T) {
 	dir := t.TempDir()
 	k := &known{by: map[[32]byte]storage.Original{}}
-	whole := told(7)
+	whole := withDecision(7)
 	k.by[whole.PayloadDigest] = storage.Original{URL: "http://a.test/before", Date: page, ID: "urn:x:1"}
 	w := open(t, Options{Dir: dir, Originals: k})
 	request := string(whole.Request)
 	head := "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n"
-	first, repeat, other, headOnly, torn, alone := told(1), whole, told(1), told(1), told(1), told(1)
+	first, repeat, other, headOnly, torn, alone := withDecision(1), whole, withDecision(1), withDecision(1), withDecision(1), withDecision(1)
 	other.Response = io.NewSectionReader(strings.NewReader(head+"4321"), 0, int64(len(head)+4))
 	headOnly.HeadOnly, headOnly.Response = true, io.NewSectionReader(first.Response, 0, first.HeadSize)
 	torn.HeadSize, torn.Line = 0, nil

@@ -40,7 +40,7 @@ func (w *Writer) recover() (next int, err error) {
 		}
 		next = max(next, number+1)
 		if state == openSuffix {
-			if err := w.mend(w.path(&segment{number: number})); err != nil {
+			if err := w.repair(w.path(&segment{number: number})); err != nil {
 				return 0, err
 			}
 		}
@@ -48,8 +48,8 @@ func (w *Writer) recover() (next int, err error) {
 	return next, durable.Names(w.o.Dir)
 }
 
-// mend cuts the open segment of path after its last whole exchange and completes it, or removes it if it has none.
-func (w *Writer) mend(path string) error {
+// repair cuts the open segment of path after its last whole exchange and completes it, or removes it if it has none.
+func (w *Writer) repair(path string) error {
 	f, err := durable.OpenFile(path+openSuffix, os.O_RDWR, 0)
 	if err != nil {
 		return err
@@ -224,13 +224,13 @@ func (e *Edit) write(w io.Writer, rd *Reader, rec *Record, f io.ReaderAt) error 
 	if err != nil {
 		return err
 	}
-	if _, err := gz.Write(rec.anew(block, e.Fate == Reduce)); err != nil {
+	if _, err := gz.Write(rec.encode(block, e.Fate == Reduce)); err != nil {
 		return err
 	}
 	return gz.Close()
 }
 
-func (r *Record) anew(block []byte, reduced bool) []byte {
+func (r *Record) encode(block []byte, reduced bool) []byte {
 	b := append([]byte(r.Version), "\r\n"...)
 	sum := sha256.Sum256(block)
 	truncated := !reduced

@@ -20,7 +20,7 @@ func written(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	w := open(t, Options{Dir: dir})
-	write(t, w, told(1), told(2), told(3))
+	write(t, w, withDecision(1), withDecision(2), withDecision(3))
 	closing(t, w)
 	return filepath.Join(dir, "crawl-00000.warc.gz")
 }

@@ -48,14 +48,14 @@ func TestAClientLearnsWhatTheWitnessHas(t *testing.T) {
 	c, err := NewClient(server.Client(), server.URL)
 	require.NoError(t, err)
 	for _, size := range []int{0, 3, 3, 8, 20} {
-		var asked []int64
+		var requests []int64
 		n := note(t, h.checkpoint(size), op)
 		sigs, err := c.Cosign(t.Context(), n, func(from int64) (tlog.TreeProof, error) {
-			asked = append(asked, from)
+			requests = append(requests, from)
 			return h.prove(t, int(from), size), nil
 		})
-		if err != nil || len(sigs) != 1 || len(asked) > 1 {
-			t.Fatalf("%d: %v %v, asked for %v", size, sigs, err, asked)
+		if err != nil || len(sigs) != 1 || len(requests) > 1 {
+			t.Fatalf("%d: %v %v, asked for %v", size, sigs, err, requests)
 		}
 		n.Add(sigs[0])
 		_, ok := n.Cosigned(w.Key())

@@ -288,7 +288,7 @@ type Seeds struct {
 	std     cli.Streams
 
 	hash  maphash.Seed
-	met   map[uint64]struct{} // hashed keys: two of a million collide with a chance of 3 in 100 million
+	seen  map[uint64]struct{} // hashed keys: two of a million collide with a chance of 3 in 100 million
 	Twice int64               // repeated seeds
 
 	line, usable int64         // of the list, so far
@@ -300,7 +300,7 @@ type Seeds struct {
 // OpenSeeds opens the seeds of the arguments and of a file, "-" for standard input. A bad argument is an error; a bad line of a
 // file is reported and ignored. There must be an argument or a file.
 func OpenSeeds(args []string, file string, verbose bool, std cli.Streams) (*Seeds, error) {
-	s := &Seeds{verbose: verbose, std: std, hash: maphash.MakeSeed(), met: map[uint64]struct{}{}}
+	s := &Seeds{verbose: verbose, std: std, hash: maphash.MakeSeed(), seen: map[uint64]struct{}{}}
 	for _, a := range args {
 		c, err := crawldir.Seed(a, "")
 		if err != nil {
@@ -330,11 +330,11 @@ func (s *Seeds) Next() ([]frontier.Candidate, error) {
 	var next []frontier.Candidate
 	take := func(c frontier.Candidate) {
 		h := maphash.String(s.hash, c.URL.Key())
-		if _, again := s.met[h]; again {
+		if _, again := s.seen[h]; again {
 			s.Twice++
 			return
 		}
-		s.met[h] = struct{}{}
+		s.seen[h] = struct{}{}
 		next = append(next, c)
 	}
 	for _, c := range s.given {

@@ -182,12 +182,12 @@ func TestSeedFileWithBOMTagsCommentsCRLFAndGarbage(t *testing.T) {
 		strings.Repeat("x", maxLine+10) + "\n" +
 		"https://d.example/\t\t two tabs \n" +
 		"https://e.example/" // no new line at the end
-	var said strings.Builder
-	s, err := OpenSeeds(nil, "-", true, cli.Streams{In: strings.NewReader(file), Err: &said})
+	var warnings strings.Builder
+	s, err := OpenSeeds(nil, "-", true, cli.Streams{In: strings.NewReader(file), Err: &warnings})
 	require.NoError(t, err)
 	got, err := s.Next()
 	require.NoError(t, err)
-	complaints := strings.Split(strings.TrimSpace(said.String()), "\n")
+	complaints := strings.Split(strings.TrimSpace(warnings.String()), "\n")
 	var urls []string
 	for _, c := range got {
 		urls = append(urls, c.URL.String()+" "+c.Tag)
@@ -206,12 +206,12 @@ func TestSeedFileWithBOMTagsCommentsCRLFAndGarbage(t *testing.T) {
 
 func TestSeedFile_ATagThatIsTooLongIsABadLine(t *testing.T) {
 	file := "http://a.example/\t" + strings.Repeat("t", maxTag) + "\nhttp://b.example/\t" + strings.Repeat("t", maxTag+1) + "\n"
-	var said strings.Builder
-	s, err := OpenSeeds(nil, "-", true, cli.Streams{In: strings.NewReader(file), Err: &said})
+	var warnings strings.Builder
+	s, err := OpenSeeds(nil, "-", true, cli.Streams{In: strings.NewReader(file), Err: &warnings})
 	require.NoError(t, err)
 	got, err := s.Next()
 	require.NoError(t, err)
 	require.Len(t, got, 1)
 	assert.Len(t, got[0].Tag, maxTag)
-	assert.Contains(t, said.String(), "standard input:2: tag longer")
+	assert.Contains(t, warnings.String(), "standard input:2: tag longer")
 }

@@ -373,7 +373,7 @@ func (c *identityChecking) run(ctx context.Context, raw string, std cli.Streams)
 	if c.inquiry, err = inquiry.New(&c.settings, []canon.URL{at}, locks); err != nil {
 		return errors.Join(err, locks.Close())
 	}
-	found, err := policypage.Look(ctx, at.String(), want, c.ask)
+	found, err := policypage.Look(ctx, at.String(), want, c.fetch)
 	if err = errors.Join(err, c.inquiry.Close(), locks.Close()); err != nil {
 		return err
 	}
@@ -433,8 +433,8 @@ func (c *identityChecking) wanted() (w policypage.Wanted, err error) {
 	return w, nil
 }
 
-// ask requests a document, if robots.txt allows it, and follows redirects.
-func (c *identityChecking) ask(ctx context.Context, raw string) (policypage.Answer, error) {
+// fetch requests a document, if robots.txt allows it, and follows redirects.
+func (c *identityChecking) fetch(ctx context.Context, raw string) (policypage.Answer, error) {
 	a := policypage.Answer{URL: raw}
 	for {
 		u, err := canon.Parse(a.URL)

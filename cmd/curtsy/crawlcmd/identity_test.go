@@ -19,7 +19,7 @@ func never(string) bool { return false }
 
 func TestInitAsksUntilTheAnswerWillDo(t *testing.T) {
 	in := fresh()
-	var said strings.Builder
+	var output strings.Builder
 	err := in.ask(strings.NewReader(strings.Join([]string{
 		"", "The \x1b[31mLibrary", " The Library ", // an empty answer, a control character
 		"A yearly archive.",
@@ -28,17 +28,17 @@ func TestInitAsksUntilTheAnswerWillDo(t *testing.T) {
 		"Googlebot", "libbot 2", "libbot", // taken, no token
 		"library.org", "https://WWW.library.org/bot", // no URL
 		"192.0.2.1/99", "192.0.2.17/28, 2001:db8::1", // no network
-	}, "\n")+"\n"), &said, never)
+	}, "\n")+"\n"), &output, never)
 	require.NoError(t, err)
 	if in.settings.Operator != "The Library" || in.settings.Purpose != "A yearly archive." || in.kept.Contact != "crawl@library.org" ||
 		in.kept.Retention != "One year." || in.settings.Agent != "libbot" || in.kept.URL != "https://www.library.org/bot" ||
 		in.ranges != "192.0.2.16/28 2001:db8::1/128" {
 		t.Errorf("%+v", in)
 	}
-	if n := strings.Count(said.String(), "That will not do:"); n != 8 || strings.Contains(said.String(), "\x1b") {
-		t.Errorf("%d answers were refused:\n%s", n, said.String())
+	if n := strings.Count(output.String(), "That will not do:"); n != 8 || strings.Contains(output.String(), "\x1b") {
+		t.Errorf("%d answers were refused:\n%s", n, output.String())
 	}
-	for line := range strings.Lines(said.String()) {
+	for line := range strings.Lines(output.String()) {
 		if line = strings.TrimPrefix(line, "> "); len([]rune(line)) > 81 {
 			t.Errorf("a line of %d columns: %s", len([]rune(line)), line)
 		}
@@ -50,19 +50,19 @@ func TestAnEmptyLineKeepsTheAnswerOfBefore(t *testing.T) {
 	in := fresh()
 	in.settings.Operator, in.settings.Purpose, in.kept.Contact, in.kept.Retention = "Ada", "A thesis.", "ada@library.org", "One year."
 	before := *in
-	var said strings.Builder
-	require.NoError(t, in.ask(strings.NewReader(strings.Repeat("\n", 7)), &said, never))
+	var output strings.Builder
+	require.NoError(t, in.ask(strings.NewReader(strings.Repeat("\n", 7)), &output, never))
 	if in.settings.Operator != before.settings.Operator || in.settings.Agent != "curtsy" || in.kept.Contact != before.kept.Contact ||
 		in.kept.URL != "" || in.ranges != "" {
 		t.Errorf("%+v", in)
 	}
-	assert.Contains(t, said.String(), "Enter for: Ada\n", "the answer of before is not shown")
+	assert.Contains(t, output.String(), "Enter for: Ada\n", "the answer of before is not shown")
 }
 
 func TestWhatAFlagAnswersIsNotAsked(t *testing.T) {
-	var said strings.Builder
-	require.NoError(t, fresh().ask(strings.NewReader(""), &said, func(string) bool { return true }))
-	assert.Empty(t, said.String())
+	var output strings.Builder
+	require.NoError(t, fresh().ask(strings.NewReader(""), &output, func(string) bool { return true }))
+	assert.Empty(t, output.String())
 }
 
 func TestAnswersThatEndEarlyAreAnError(t *testing.T) {

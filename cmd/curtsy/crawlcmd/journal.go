@@ -72,7 +72,7 @@ func (j *journal) Write(p []byte) (int, error) {
 		line, after, whole := bytes.Cut(rest, []byte("\n"))
 		j.line, rest = append(j.line, line...), after
 		if whole || len(j.line) > maxLine {
-			if err := j.say(); err != nil {
+			if err := j.flushLine(); err != nil {
 				return 0, err
 			}
 		}
@@ -84,14 +84,14 @@ func (j *journal) Write(p []byte) (int, error) {
 func (j *journal) Flush() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.say()
+	return j.flushLine()
 }
 
 // aboutHost matches a sentence that begins with the origin of a host.
 var aboutHost = regexp.MustCompile(`^(https?://[^\s/]+): (.+)$`)
 
-// say writes the line as an event; called with mu held.
-func (j *journal) say() error {
+// flushLine writes the line as an event; called with mu held.
+func (j *journal) flushLine() error {
 	text := strings.TrimSpace(string(j.line))
 	j.line = j.line[:0]
 	if text == "" {
@@ -171,7 +171,7 @@ type follower struct {
 	state   string
 	classes map[string]bool
 	resting map[string]bool
-	said    time.Duration // the last estimate
+	left    time.Duration // the last estimate
 	next    time.Time     // the next progress event
 }
 
@@ -264,10 +264,10 @@ func (f *follower) rest(all []status.Resting) error {
 }
 
 func (f *follower) estimate(s status.Status, e status.Estimate) error {
-	if s.State != "running" || e.Left < time.Second || e.Left <= 2*f.said {
+	if s.State != "running" || e.Left < time.Second || e.Left <= 2*f.left {
 		return nil
 	}
-	f.said = e.Left
+	f.left = e.Left
 	facts := []slog.Attr{
 		slog.Int64("known", e.Known), slog.Float64("left_s", e.Left.Seconds()), slog.String("host", e.Host),
 		slog.Float64("pace_s", e.Pace.Seconds()), slog.String("pace_by", e.PaceBy), slog.Bool("open", e.Open),

@@ -115,7 +115,7 @@ func (c *checking) run(cmd *cobra.Command, args []string) error {
 	if err := only(cmd, "the directory of a crawl: give that, or leave the flag out", "update", "offline"); err != nil {
 		return err
 	}
-	dir, err := c.begun(cmd.Context(), args)
+	dir, err := c.existing(cmd.Context(), args)
 	switch {
 	case err != nil:
 		return err
@@ -194,7 +194,7 @@ func (c *checking) judgeEnded(cmd *cobra.Command, e Ended) error {
 		if c.thrown {
 			dir = ""
 		}
-		err = c.say(dir, r)
+		err = c.report(dir, r)
 		if r.Partial {
 			next := "run the command again"
 			switch {
@@ -223,7 +223,7 @@ func (c *checking) judgeEnded(cmd *cobra.Command, e Ended) error {
 	})(cmd, nil)
 }
 
-func (c *checking) say(dir string, r *check.Result) error {
+func (c *checking) report(dir string, r *check.Result) error {
 	r.Ignore(c.outputs.ignores)
 	for _, l := range r.Unused {
 		if r.Partial {
@@ -303,7 +303,7 @@ func (c *checking) judgeStored(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	return c.say(dir, r)
+	return c.report(dir, r)
 }
 
 // judge judges the latest generation. If it has ended, judge compares it with the one before.
@@ -328,9 +328,9 @@ func only(cmd *cobra.Command, what string, flags ...string) error {
 	return cli.Usagef("--%s is for %s", flags[i], what)
 }
 
-// begun returns the directory, the user's or the default, if it has a crawl of the same seeds; "" if it has none. It refuses
-// a crawl of other seeds. It does not compare a list of seeds, which may be endless.
-func (c *checking) begun(ctx context.Context, seeds []string) (dir string, err error) {
+// existing returns the directory, the user's or the default, if it has a crawl of the same seeds; "" if it has none. It
+// refuses a crawl of other seeds. It does not compare a list of seeds, which may be endless.
+func (c *checking) existing(ctx context.Context, seeds []string) (dir string, err error) {
 	want := map[string]bool{}
 	dir = c.dir
 	for _, s := range seeds {

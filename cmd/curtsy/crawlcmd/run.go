@@ -210,7 +210,7 @@ func attend(ctx context.Context, c *crawler.Crawl, display *progress.Display, ev
 	unread := make(chan struct{}) // closed when no event can be written
 	beside.Go(func() error {
 		deaf, unread := display.Deaf, unread
-		unheard := func() {
+		drain := func() {
 			if deaf, unread = nil, nil; sig == nil {
 				sig = syscall.SIGPIPE
 				c.Drain()
@@ -221,9 +221,9 @@ func attend(ctx context.Context, c *crawler.Crawl, display *progress.Display, ev
 			case <-over.Done():
 				return nil
 			case <-deaf:
-				unheard()
+				drain()
 			case <-unread:
-				unheard()
+				drain()
 			case got := <-signals:
 				if sig != nil {
 					display.Say("aborting; resume repeats the unfinished requests")
@@ -353,7 +353,7 @@ type beside struct {
 	l       net.Listener
 	end     context.CancelFunc
 	served  chan error
-	told    io.Writer // standard error
+	stderr  io.Writer // standard error
 }
 
 // Listen listens before anything else is done, so that a bad address fails early.
@@ -382,7 +382,7 @@ func (b *beside) Begin(ctx context.Context, dir string, std cli.Streams) error {
 		return err
 	}
 	ctx, b.end = context.WithCancel(context.WithoutCancel(ctx))
-	b.served, b.told = make(chan error, 1), std.Err
+	b.served, b.stderr = make(chan error, 1), std.Err
 	go func() { b.served <- s.Serve(ctx, b.l) }() // End waits for it
 	return nil
 }
@@ -393,7 +393,7 @@ func (b *beside) End() {
 	case b.end != nil:
 		b.end()
 		if err := <-b.served; err != nil {
-			fmt.Fprintf(b.told, "the dashboard ended before the crawl: %v\n", err)
+			fmt.Fprintf(b.stderr, "the dashboard ended before the crawl: %v\n", err)
 		}
 		b.end = nil
 	case b.l != nil:

@@ -189,7 +189,7 @@ func (w *watching) round(ctx context.Context, s *crawldir.Settings, std cli.Stre
 		}
 	}
 	if result.Changes != nil {
-		if err := w.tell(result.Changes, std); err != nil {
+		if err := w.printChanges(result.Changes, std); err != nil {
 			return err
 		}
 	}
@@ -199,7 +199,7 @@ func (w *watching) round(ctx context.Context, s *crawldir.Settings, std cli.Stre
 	return nil
 }
 
-func (w *watching) tell(c *crawldir.Changes, std cli.Streams) error {
+func (w *watching) printChanges(c *crawldir.Changes, std cli.Streams) error {
 	if !w.quiet {
 		n := func(word storage.Change) int64 { return c.Counts[string(word)] }
 		fmt.Fprintf(std.Err, "round %d: new %d, changed %d, unchanged %d, fresh, no request %d, gone %d, not known now %d, opted out %d\n", c.Generation,

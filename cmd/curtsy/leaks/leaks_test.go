@@ -79,8 +79,8 @@ func TestCredentials_StandNowhere(t *testing.T) {
 		t.Skip("its crash is a signal")
 	}
 	w := observe(t)
-	if n := bytes.Count(w.own.told("/"), []byte(basic())); n < 1 {
-		t.Fatalf("the site itself was not told who comes: %s\n%s", w.own.told(""), w.seen["log json"])
+	if n := bytes.Count(w.own.received("/"), []byte(basic())); n < 1 {
+		t.Fatalf("the site itself was not told who comes: %s\n%s", w.own.received(""), w.seen["log json"])
 	}
 	for _, tt := range []struct{ name, mark, place string }{
 		{"in the request record of the archive they are masked", "Authorization: (masked)\r\nX-Api-Key: (masked)\r\nCookie: (masked)", "warc"},
@@ -128,23 +128,23 @@ func TestCredentials_StandNowhere(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name, mark string
-		told       []byte
+		head       []byte
 	}{
-		{"a redirect to another host takes none along", "GET /by-redirect", w.host.told("/by-redirect")},
-		{"a redirect to another port takes none along", "GET /by-redirect", w.port.told("/by-redirect")},
-		{"a redirect to another scheme takes none along", "GET /by-redirect", w.scheme.told("/by-redirect")},
-		{"a chain of redirects that comes back takes none along on its way", "GET /there", w.port.told("/there")},
-		{"the robots.txt of another host is asked for without", "GET /robots.txt", w.host.told("/robots.txt")},
-		{"the robots.txt of others that leads to the own host is asked for without", "GET /robots-of-others.txt", w.own.told("/robots-of-others.txt")},
-		{"the robots.txt of the own host is asked for without", "GET /robots.txt", w.own.told("/robots.txt")},
-		{"what a page shows from another port is asked for without", "GET /picture.png", w.port.told("/picture.png")},
-		{"a sitemap on another port is asked for without", "GET /map.xml", w.port.told("/map.xml")},
-		{"a link to another host is followed without", "GET /linked", w.host.told("/linked")},
-		{"a redirect that repeats one is not followed: another port gets none at all", "GET /", w.port.told("")},
-		{"another host gets none at all", "GET /", w.host.told("")},
-		{"another scheme gets none at all", "GET /", w.scheme.told("")},
+		{"a redirect to another host takes none along", "GET /by-redirect", w.host.received("/by-redirect")},
+		{"a redirect to another port takes none along", "GET /by-redirect", w.port.received("/by-redirect")},
+		{"a redirect to another scheme takes none along", "GET /by-redirect", w.scheme.received("/by-redirect")},
+		{"a chain of redirects that comes back takes none along on its way", "GET /there", w.port.received("/there")},
+		{"the robots.txt of another host is asked for without", "GET /robots.txt", w.host.received("/robots.txt")},
+		{"the robots.txt of others that leads to the own host is asked for without", "GET /robots-of-others.txt", w.own.received("/robots-of-others.txt")},
+		{"the robots.txt of the own host is asked for without", "GET /robots.txt", w.own.received("/robots.txt")},
+		{"what a page shows from another port is asked for without", "GET /picture.png", w.port.received("/picture.png")},
+		{"a sitemap on another port is asked for without", "GET /map.xml", w.port.received("/map.xml")},
+		{"a link to another host is followed without", "GET /linked", w.host.received("/linked")},
+		{"a redirect that repeats one is not followed: another port gets none at all", "GET /", w.port.received("")},
+		{"another host gets none at all", "GET /", w.host.received("")},
+		{"another scheme gets none at all", "GET /", w.scheme.received("")},
 	} {
-		t.Run(tt.name, func(t *testing.T) { w.silent(t, tt.mark, tt.told) })
+		t.Run(tt.name, func(t *testing.T) { w.silent(t, tt.mark, tt.head) })
 	}
 	t.Run("the refusal of a value on the command line does not repeat it", func(t *testing.T) {
 		w.silent(t, "into a file that only you can read", w.seen["typed"])

@@ -121,8 +121,8 @@ func at(t *testing.T, raw string) canon.URL {
 	return u
 }
 
-// ask requests a URL whose host the caller calls its own.
-func ask(t *testing.T, f *fetch.Fetcher, raw string, own string, want func(int, http.Header) string) *fetch.Exchange {
+// requestPage requests a URL whose host the caller calls its own.
+func requestPage(t *testing.T, f *fetch.Fetcher, raw string, own string, want func(int, http.Header) string) *fetch.Exchange {
 	t.Helper()
 	r := fetch.Request{URL: at(t, raw), Want: want}
 	if own != "" {
@@ -136,7 +136,7 @@ func ask(t *testing.T, f *fetch.Fetcher, raw string, own string, want func(int, 
 
 func TestCredentials_GoToTheAuthorityThatIsProvedAlone(t *testing.T) {
 	_, f, got := tap(t, "")
-	if ex := ask(t, f, "https://example.com/", "https://example.com/", nil); ex.Failure != nil || <-got != basic() || !strings.Contains(string(ex.Request), "Authorization: (masked)\r\n") {
+	if ex := requestPage(t, f, "https://example.com/", "https://example.com/", nil); ex.Failure != nil || <-got != basic() || !strings.Contains(string(ex.Request), "Authorization: (masked)\r\n") {
 		t.Fatalf("%v: the host itself was not told: %q", ex.Failure, ex.Request)
 	}
 	for name, tt := range map[string]struct{ url, own string }{
@@ -151,7 +151,7 @@ func TestCredentials_GoToTheAuthorityThatIsProvedAlone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, f, got := tap(t, "")
-			ex := ask(t, f, tt.url, tt.own, nil)
+			ex := requestPage(t, f, tt.url, tt.own, nil)
 			if ex.Failure != nil || !strings.Contains(string(ex.Request), "GET / ") {
 				t.Fatalf("%v: %q", ex.Failure, ex.Request)
 			}
@@ -165,7 +165,7 @@ func TestCredentials_GoToTheAuthorityThatIsProvedAlone(t *testing.T) {
 func TestCredentials_ProxiesSeeNone(t *testing.T) {
 	t.Run("a proxy that leads by CONNECT sees none, and the host behind it does", func(t *testing.T) {
 		w, f, got := tap(t, "http://proxy.library.org:3128")
-		ex := ask(t, f, "https://example.com/", "https://example.com/", nil)
+		ex := requestPage(t, f, "https://example.com/", "https://example.com/", nil)
 		if ex.Failure != nil || <-got != basic() {
 			t.Fatalf("%v", ex.Failure)
 		}
@@ -175,14 +175,14 @@ func TestCredentials_ProxiesSeeNone(t *testing.T) {
 	})
 	t.Run("a proxy that forwards gets none", func(t *testing.T) {
 		w, f, _ := tap(t, "http://proxy.library.org:3128")
-		ex := ask(t, f, "http://example.org/", "http://example.org/", nil)
+		ex := requestPage(t, f, "http://example.org/", "http://example.org/", nil)
 		if !strings.Contains(w.text(), "GET http://example.org/") || leaked([]byte(w.text()), 0) != "" || strings.Contains(string(ex.Request), fetch.Masked) {
 			t.Errorf("%v: %q", ex.Failure, w.text())
 		}
 	})
 	t.Run("the password of a proxy is in no request that is kept, and in no error", func(t *testing.T) {
 		w, f, _ := tap(t, "http://"+user+":Tr0ub4dor%263-zebra@proxy.library.org:3128")
-		ex := ask(t, f, "http://example.com/", "", nil)
+		ex := requestPage(t, f, "http://example.com/", "", nil)
 		if leaked([]byte(w.text()), 0) == "" || leaked(ex.Request, 0) != "" || leaked(fmt.Appendf(nil, "%v %+v %s", ex.Failure, ex, ex.Proxy), 0) != "" {
 			t.Errorf("%q: %q", w.text(), ex.Request)
 		}
@@ -191,15 +191,15 @@ func TestCredentials_ProxiesSeeNone(t *testing.T) {
 
 func TestCredentials_APanicShowsNone(t *testing.T) {
 	w, f, got := tap(t, "")
-	var said []byte
+	var sent []byte
 	func() {
-		defer func() { said = fmt.Appendf(said, "%v\n%s", recover(), debug.Stack()) }()
-		ask(t, f, "https://example.com/", "https://example.com/", func(int, http.Header) string {
+		defer func() { sent = fmt.Appendf(sent, "%v\n%s", recover(), debug.Stack()) }()
+		requestPage(t, f, "https://example.com/", "https://example.com/", func(int, http.Header) string {
 			panic(fmt.Sprintf("%v %+v %#v %+v %#v", f, f, f, *w.set, w.set.Of(at(t, "https://example.com/").Authority())))
 		})
 	}()
-	if <-got != basic() || !bytes.Contains(said, []byte("goroutine")) || leaked(said, 0) != "" {
-		t.Errorf("%.2000s", said)
+	if <-got != basic() || !bytes.Contains(sent, []byte("goroutine")) || leaked(sent, 0) != "" {
+		t.Errorf("%.2000s", sent)
 	}
 }
 
@@ -208,7 +208,7 @@ func TestCredentials_AnErrorOfTheConnectionShowsNone(t *testing.T) {
 	w, f, _ := tap(t, "")
 	w.server.TLS.Certificates = []tls.Certificate{}
 	w.server.CloseClientConnections()
-	ex := ask(t, f, "https://example.com/", "https://example.com/", nil)
+	ex := requestPage(t, f, "https://example.com/", "https://example.com/", nil)
 	if ex.Failure == nil || leaked(fmt.Appendf(nil, "%v %+v %#v", ex.Failure, ex, errors.Unwrap(ex.Failure)), 0) != "" {
 		t.Errorf("%v", ex.Failure)
 	}

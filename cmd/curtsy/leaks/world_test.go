@@ -48,7 +48,7 @@ func (s *server) serve(h http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-func (s *server) told(target string) []byte {
+func (s *server) received(target string) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if target != "" {

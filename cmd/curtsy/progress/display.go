@@ -60,8 +60,8 @@ func (v *Display) Every() time.Duration {
 	return plainEvery
 }
 
-// heard stores the error of a write; called with mu held.
-func (v *Display) heard(err error) {
+// note stores the error of a write; called with mu held.
+func (v *Display) note(err error) {
 	if err != nil && !v.lost {
 		v.lost = true
 		close(v.Deaf)
@@ -71,7 +71,7 @@ func (v *Display) heard(err error) {
 // print writes to standard error; called with mu held.
 func (v *Display) print(text string) {
 	_, err := io.WriteString(v.w, text)
-	v.heard(err)
+	v.note(err)
 }
 
 // Say prints a sentence, above the live line if there is one.
@@ -90,14 +90,14 @@ func (v *Display) Tell(format string, args ...any) {
 	v.print(plainly.Lines(fmt.Sprintf(format, args...)) + "\n")
 	if line != "" {
 		v.line = line
-		v.heard(v.terminal.Draw(line))
+		v.note(v.terminal.Draw(line))
 	}
 }
 
 // clear removes the live line; called with mu held.
 func (v *Display) clear() {
 	if v.terminal != nil && v.terminal.width != 0 {
-		v.heard(v.terminal.Draw(""))
+		v.note(v.terminal.Draw(""))
 	}
 	v.line = ""
 }
@@ -117,7 +117,7 @@ func (v *Display) Show(line string) {
 		v.print(line + "\n")
 		return
 	}
-	v.heard(v.terminal.Draw(line))
+	v.note(v.terminal.Draw(line))
 	v.line = line
 }
 
@@ -136,7 +136,7 @@ func (v *Display) Follow(ctx context.Context, c Crawl) {
 	lines, looks := time.NewTicker(v.Every()), time.NewTimer(0)
 	defer lines.Stop()
 	defer looks.Stop()
-	var said time.Duration
+	var printed time.Duration
 	var waits waiting
 	var troubles troubles
 	if s, err := c.Status(ctx); err == nil {
@@ -157,7 +157,7 @@ func (v *Display) Follow(ctx context.Context, c Crawl) {
 				v.Show(Line(look, rates.Over(rateSpan)))
 			}
 		case <-looks.C:
-			said = v.estimate(ctx, c, said)
+			printed = v.estimate(ctx, c, printed)
 			if s, err := c.Status(ctx); err == nil && !v.dry {
 				for _, text := range append(troubles.look(s), waits.look(s)) {
 					if text == "" {
@@ -191,15 +191,15 @@ const (
 	ratesOver = int(rateSpan/liveEvery) + 1
 )
 
-// estimate prints the estimate if it is more than twice said, the one printed before, and returns the last one printed.
-func (v *Display) estimate(ctx context.Context, c Crawl, said time.Duration) time.Duration {
+// estimate prints the estimate if it is more than twice the last one printed, and returns the last one.
+func (v *Display) estimate(ctx context.Context, c Crawl, printed time.Duration) time.Duration {
 	s, err := c.Status(ctx)
 	if err != nil || s.State != "running" || v.dry {
-		return said
+		return printed
 	}
 	e, err := c.Estimate(ctx)
-	if err != nil || e.Rest() < time.Second || e.Rest() <= 2*said {
-		return said
+	if err != nil || e.Rest() < time.Second || e.Rest() <= 2*printed {
+		return printed
 	}
 	v.Say("%s", e)
 	return e.Rest()
@@ -306,7 +306,7 @@ func clip(text string, columns int) string {
 
 // waiting describes the hosts that an idle crawl waits for, whenever they change.
 type waiting struct {
-	said      string // the hosts named last
+	printed   string // the hosts named last
 	exchanges int64  // at the last look
 	looked    bool
 }
@@ -326,10 +326,10 @@ func (w *waiting) look(s status.Status) string {
 	case still: // for a second or more
 		hosts, says = answering(s)
 	}
-	if says == "" || hosts == w.said {
+	if says == "" || hosts == w.printed {
 		return ""
 	}
-	w.said = hosts
+	w.printed = hosts
 	return says + fmt.Sprintf("; Ctrl-C ends the crawl now and leaves %s for curtsy resume", plainly.Count(s.Queued+s.Deferred+s.InFlight, "URL"))
 }
 
@@ -383,7 +383,7 @@ func named(names []string) string {
 // troubles reports the hosts that are not crawled, each once.
 type troubles struct {
 	hosts map[string]bool // of an earlier run, or reported; nil before the first look
-	said  int
+	count int
 }
 
 // mostTroubled bounds the hosts named while a crawl runs; the status names more.
@@ -396,15 +396,15 @@ func (t *troubles) look(s status.Status) (says []string) {
 		t.hosts = map[string]bool{}
 	}
 	for _, r := range s.Resting {
-		if t.hosts[r.Host] || t.said > mostTroubled {
+		if t.hosts[r.Host] || t.count > mostTroubled {
 			continue
 		}
 		closed := r.Condition == frontier.Retired.String() || r.Condition == frontier.Refused.String()
 		if t.hosts[r.Host] = true; first || closed || strings.HasPrefix(r.Reason, "robots") { // the crawl reports these itself
 			continue
 		}
-		switch t.said++; {
-		case t.said > mostTroubled:
+		switch t.count++; {
+		case t.count > mostTroubled:
 			says = append(says, "more hosts are not being crawled; curtsy status lists them")
 		case r.Wait > 0:
 			says = append(says, fmt.Sprintf("backing off from %s: %s; next try in %v", r.Host, plainly.Reason(r.Reason), text.Seconds(r.Wait).Round(time.Second)))

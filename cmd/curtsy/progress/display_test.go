@@ -74,13 +74,13 @@ func TestTheEstimateIsSaidAtTheStartAndWheneverItDoubles(t *testing.T) {
 		}
 		return 11 * time.Minute
 	})
-	var said []string
+	var printed []string
 	for line := range strings.Lines(b.String()) {
 		if strings.HasPrefix(line, "about ") {
-			said = append(said, line[:strings.Index(line, " for")])
+			printed = append(printed, line[:strings.Index(line, " for")])
 		}
 	}
-	assert.Equalf(t, "about 1 s, about 5 min, about 11 min", strings.Join(said, ", "), "said %q", said)
+	assert.Equalf(t, "about 1 s, about 5 min, about 11 min", strings.Join(printed, ", "), "said %q", printed)
 	if first, _, _ := strings.Cut(b.String(), "00:10"); !strings.Contains(first, "about 5 min") {
 		t.Errorf("a crawl that grows at once is announced after ten seconds only:\n%s", b.String())
 	}

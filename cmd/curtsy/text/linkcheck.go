@@ -133,8 +133,8 @@ func byID(all []check.Finding) []check.Finding {
 	var ids []check.Finding
 	at, pages := map[string]int{}, map[string]int{}
 	for _, f := range all {
-		i, met := at[f.Reason]
-		if pages[f.Reason]++; !met {
+		i, known := at[f.Reason]
+		if pages[f.Reason]++; !known {
 			at[f.Reason] = len(ids)
 			f.On = slices.Clip(f.On)
 			ids = append(ids, f)

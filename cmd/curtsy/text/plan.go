@@ -176,8 +176,8 @@ func Sheet(p *plan.Plan, s *crawldir.Settings, about About) string {
 	return Render("sheet", sheetText{planText{p, maxSheet, maxSheet}, about, s})
 }
 
-// said is the user's text, or how to set it.
-func said(text, how string) string {
+// statement is the user's text, or how to set it.
+func statement(text, how string) string {
 	if text == "" {
 		return "**not stated yet**: " + how
 	}

@@ -217,7 +217,7 @@ var templates = sync.OnceValue(func() *template.Template {
 		"datetime": func(t time.Time) string { return t.UTC().Format(time.DateTime) },
 		"delay":    func(by storage.PaceBy) string { return plainly.Words("delays")[string(by)] },
 		"permits":  func(allow bool) string { return map[bool]string{true: "allowed", false: "disallowed"}[allow] },
-		"inline":   inline, "code": code, "takes": takes, "robots": robots, "why": why, "said": said,
+		"inline":   inline, "code": code, "takes": takes, "robots": robots, "why": why, "said": statement,
 	})
 	// A line with only actions that print nothing leaves no line.
 	onlyActions := regexp.MustCompile(`(?m)^[ \t]*((?:\{\{(?:if|else|end|range|with|define|template|break|\$)[^{}]*\}\})+)\n`)

@@ -54,7 +54,7 @@ type Comparison struct {
 	logs    []*hostLog       // one without sites became part of another
 	files   []*reach         // of o.Logs, one each
 	all     *sorted.Sorter   // entries
-	unheard *sorted.Sorter   // those without a partner that may be of requests which the server did not read as a whole
+	unread  *sorted.Sorter   // those without a partner that may be of requests which the server did not read as a whole
 	left    *sorted.Sorter   // the others without one
 	agents  map[string]bool  // of the archive's requests, at most maxAgents
 	tokens  map[string]bool  // that the archive names, in lower case, at most maxAgents
@@ -91,8 +91,8 @@ func Compare(o Options) *Comparison {
 	c := &Comparison{
 		o: o, sites: map[string]*site{}, agents: map[string]bool{}, tokens: map[string]bool{},
 		all: sorted.New(o.TempDir, o.Memory/2), left: sorted.New(o.TempDir, o.Memory/4),
-		unheard: sorted.New(o.TempDir, o.Memory/4),
-		common:  map[[2]int]common{},
+		unread: sorted.New(o.TempDir, o.Memory/4),
+		common: map[[2]int]common{},
 	}
 	c.o.Logs = nil
 	c.share(o.Logs)
@@ -176,7 +176,7 @@ func (c *Comparison) add(to *sorted.Sorter, e *entry) error {
 var ErrManyHosts = errors.New("the archive has several hosts or ports: name the one of the log")
 
 func (c *Comparison) Close(ctx context.Context, r *audit.Result, found finding.Report) (err error) {
-	defer func() { err = errors.Join(err, c.all.Close(), c.unheard.Close(), c.left.Close()) }()
+	defer func() { err = errors.Join(err, c.all.Close(), c.unread.Close(), c.left.Close()) }()
 	for i, l := range c.o.Logs {
 		if err := c.read(ctx, i, l, found); err != nil {
 			return fmt.Errorf("audit: access log %s: %w", l.Path, err)
@@ -185,7 +185,7 @@ func (c *Comparison) Close(ctx context.Context, r *audit.Result, found finding.R
 	if err := c.compare(ctx, c.all, c.setAside); err != nil {
 		return err
 	}
-	if err := c.compare(ctx, c.unheard, func(e *entry) error { return c.add(c.left, e) }); err != nil {
+	if err := c.compare(ctx, c.unread, func(e *entry) error { return c.add(c.left, e) }); err != nil {
 		return err
 	}
 	for _, f := range c.files {
@@ -202,7 +202,7 @@ func (c *Comparison) Close(ctx context.Context, r *audit.Result, found finding.R
 		e := parseEntry(b)
 		c.lonely(c.logs[e.of], &e, found)
 	}
-	c.tell(r)
+	c.report(r)
 	return nil
 }
 
@@ -231,7 +231,7 @@ func (c *Comparison) line(log, file int, l numbered) error {
 	h.Line(l.time, l.combined)
 	at := l.time.UnixMicro()
 	c.files[file].line(at)
-	if l.agent == "" && unheard(l.status) { // nor has the server read the host
+	if l.agent == "" && isUnread(l.status) { // nor has the server read the host
 		l.vhost = ""
 	}
 	known := l.vhost == "" || h.name(l.vhost)
@@ -275,8 +275,8 @@ func (c *Comparison) mine(l *line) (mine, alike bool) {
 // before it reads the header fields. Such a line counts as the crawler's if it fits an exchange.
 func (c *Comparison) vague(l *line) bool { return l.agent == "" && len(c.o.From) == 0 }
 
-// unheard reports whether a server may respond with this status before it reads the header fields (494 is nginx's).
-func unheard(status int) bool { return slices.Contains([]int{400, 408, 414, 431, 494}, status) }
+// isUnread reports whether a server may respond with this status before it reads the header fields (494 is nginx's).
+func isUnread(status int) bool { return slices.Contains([]int{400, 408, 414, 431, 494}, status) }
 
 // namesProduct reports whether a User-Agent names a product (RFC 9110 10.1.5), in any case of letters.
 func namesProduct(agent, token string) bool {

@@ -28,17 +28,17 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func TestLogAndArchiveTellTheSame(t *testing.T) {
 	at := func(s float64) time.Time { return noon.Add(time.Duration(s * float64(time.Second))) }
-	robots, one, two, end := asked("http://a.test/robots.txt", at(0), time.Second, 200), asked("http://a.test/1", at(20), time.Second, 200),
-		asked("http://a.test/2?x", at(40), time.Second, 404), asked("http://a.test/end", at(60), time.Second, 200)
+	robots, one, two, end := exchange("http://a.test/robots.txt", at(0), time.Second, 200), exchange("http://a.test/1", at(20), time.Second, 200),
+		exchange("http://a.test/2?x", at(40), time.Second, 404), exchange("http://a.test/end", at(60), time.Second, 200)
 	honest := logged(robots, ourAgent) + logged(one, ourAgent) + logged(two, ourAgent) + logged(end, ourAgent)
 	line := func(second float64, target string, status int, agent string) string {
-		return logged(asked("http://a.test"+target, at(second), 0, status), agent)
+		return logged(exchange("http://a.test"+target, at(second), 0, status), agent)
 	}
 	shifted := func(by float64) string {
 		return line(1, "/robots.txt", 200, ourAgent) + line(20+by, "/1", 200, ourAgent) + line(41, "/2?x", 404, ourAgent) + line(61, "/end", 200, ourAgent)
 	}
-	last := asked("http://a.test/1", at(69), time.Second, 0) // no answer
-	cut := asked("http://a.test/1", at(69), time.Second, 200)
+	last := exchange("http://a.test/1", at(69), time.Second, 0) // no answer
+	cut := exchange("http://a.test/1", at(69), time.Second, 200)
 	cut.Cut = "length"
 	busy := strings.Repeat(line(200, "/", 200, "other/1"), fewLines)
 	common := func(at, request string, status int) string {
@@ -69,13 +69,13 @@ func TestLogAndArchiveTellTheSame(t *testing.T) {
 		"a line that is none":         {log: honest + "rubbish\n", want: "(access-log-line)", level: audit.ConfirmedByLog},
 		"the log ends":                {log: logged(robots, ourAgent) + logged(one, ourAgent), level: audit.ConfirmedByLog},
 		"the log begins":              {log: logged(two, ourAgent) + logged(end, ourAgent), level: audit.ConfirmedByLog},
-		"invented at the end, as others' lines show": {log: honest + busy, more: []*evidence.Exchange{asked("http://a.test/3", at(80), 0, 200)}, want: "log-missing"},
-		"invented at the end, of which nobody knows": {log: honest, more: []*evidence.Exchange{asked("http://a.test/3", at(80), 0, 200)}, level: audit.ConfirmedByLog},
+		"invented at the end, as others' lines show": {log: honest + busy, more: []*evidence.Exchange{exchange("http://a.test/3", at(80), 0, 200)}, want: "log-missing"},
+		"invented at the end, of which nobody knows": {log: honest, more: []*evidence.Exchange{exchange("http://a.test/3", at(80), 0, 200)}, level: audit.ConfirmedByLog},
 		"no answer":             {log: honest, more: []*evidence.Exchange{last}, level: audit.ConfirmedByLog},
 		"no answer, logged":     {log: honest + line(70, "/1", 499, ourAgent), more: []*evidence.Exchange{last}, level: audit.ConfirmedByLog},
 		"cut":                   {log: honest + line(70, "/1", 499, ourAgent), more: []*evidence.Exchange{cut}, level: audit.ConfirmedByLog},
 		"cut, and noticed late": {log: honest + line(110, "/1", 499, ourAgent), more: []*evidence.Exchange{cut}, level: audit.ConfirmedByLog},
-		"another host":          {log: honest, more: []*evidence.Exchange{asked("http://b.test/", at(4), 0, 200)}, o: Options{Logs: []Log{{Host: "A.test"}}}, level: audit.ConfirmedByLog},
+		"another host":          {log: honest, more: []*evidence.Exchange{exchange("http://b.test/", at(4), 0, 200)}, o: Options{Logs: []Log{{Host: "A.test"}}}, level: audit.ConfirmedByLog},
 		"disguised, from there": {log: honest + line(24, "/secret", 200, "Mozilla/5.0"), o: Options{From: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}}, want: "log-extra"},
 		"another version":       {log: honest + line(24, "/secret", 200, "curtsy/0.9"), want: "log-extra"},
 		"another version, from elsewhere": {log: honest + strings.Replace(line(24, "/secret", 200, "curtsy/0.9"), "192.0.2.9", "198.51.100.1", 1),
@@ -125,7 +125,7 @@ func TestCompare_LogWithoutHost(t *testing.T) {
 	} {
 		w := Compare(Options{Logs: []Log{{Path: logFile(t, "")}}})
 		for _, u := range c.urls {
-			require.NoError(t, w.Exchange(t.Context(), asked(u, time.Now(), 0, 200), nil))
+			require.NoError(t, w.Exchange(t.Context(), exchange(u, time.Now(), 0, 200), nil))
 		}
 		err := w.Close(t.Context(), &audit.Result{}, func(finding.Finding) {})
 		if errors.Is(err, ErrManyHosts) != c.many || !c.many && err != nil {
@@ -146,9 +146,9 @@ func TestAsManyAgreeAsCan(t *testing.T) {
 	for range 500 {
 		var es []*evidence.Exchange
 		var text strings.Builder
-		var told []entry
+		var entries []entry
 		for range 1 + rng.IntN(6) {
-			e := asked("http://a.test/", noon.Add(time.Duration(rng.IntN(12000))*time.Millisecond), time.Duration(rng.IntN(3000))*time.Millisecond, 200+204*rng.IntN(2))
+			e := exchange("http://a.test/", noon.Add(time.Duration(rng.IntN(12000))*time.Millisecond), time.Duration(rng.IntN(3000))*time.Millisecond, 200+204*rng.IntN(2))
 			if rng.IntN(4) == 0 {
 				e.Cut = "length"
 			}
@@ -156,12 +156,12 @@ func TestAsManyAgreeAsCan(t *testing.T) {
 		}
 		for range rng.IntN(7) {
 			at, status := noon.Add(time.Duration(rng.IntN(14))*time.Second), 200+204*rng.IntN(2)
-			told = append(told, entry{from: at.UnixMicro(), status: uint16(status)})
-			text.WriteString(logged(asked("http://a.test/", at, 0, status), ourAgent))
+			entries = append(entries, entry{from: at.UnixMicro(), status: uint16(status)})
+			text.WriteString(logged(exchange("http://a.test/", at, 0, status), ourAgent))
 		}
 		r, _ := witnessed(t, Compare(Options{Logs: []Log{{Path: logFile(t, text.String())}}, Skew: time.Second}), es...)
 		h := r.Logs[0]
-		pairs, whole := mostPairs(es, told)
+		pairs, whole := mostPairs(es, entries)
 		lonely := -whole
 		for _, e := range es {
 			if e.Cut == "" {
@@ -211,7 +211,7 @@ func TestProductsAreNamedWhole(t *testing.T) {
 
 const ourAgent = "curtsy/1 (+https://o.example)"
 
-func asked(url string, began time.Time, took time.Duration, status int) *evidence.Exchange {
+func exchange(url string, began time.Time, took time.Duration, status int) *evidence.Exchange {
 	authority := strings.Join(strings.SplitN(url, "/", 4)[:3], "/")
 	return &evidence.Exchange{
 		Place: finding.Place{File: "a.warc.gz", Offset: 7, Record: fmt.Sprintf("urn:uuid:%s@%d", url, began.UnixNano())}, URL: url, Authority: authority,
@@ -227,12 +227,12 @@ func logged(e *evidence.Exchange, agent string) string {
 func witnessed(t testing.TB, w audit.Witness, es ...*evidence.Exchange) (*audit.Result, []finding.Finding) {
 	t.Helper()
 	var found []finding.Finding
-	say := func(f finding.Finding) { found = append(found, f) }
+	report := func(f finding.Finding) { found = append(found, f) }
 	for _, e := range es {
-		require.NoError(t, w.Exchange(t.Context(), e, say))
+		require.NoError(t, w.Exchange(t.Context(), e, report))
 	}
 	r := &audit.Result{Level: audit.SelfConsistent}
-	require.NoError(t, w.Close(t.Context(), r, say))
+	require.NoError(t, w.Close(t.Context(), r, report))
 	return r, found
 }
 
@@ -281,8 +281,8 @@ func TestARequestLineThatTheServerCutAccusesNobody(t *testing.T) {
 	middle := at(50, `"GET /1 HTTP/1.1" 200 5 "-" "`+ourAgent+`"`)
 	archive := func(target string, status int) []*evidence.Exchange {
 		return []*evidence.Exchange{
-			asked("http://a.test/robots.txt", noon, 0, 200), asked("http://a.test"+target, noon.Add(20*time.Second), 0, status),
-			asked("http://a.test/1", noon.Add(50*time.Second), 0, 200), asked("http://a.test/end", noon.Add(100*time.Second), 0, 200),
+			exchange("http://a.test/robots.txt", noon, 0, 200), exchange("http://a.test"+target, noon.Add(20*time.Second), 0, status),
+			exchange("http://a.test/1", noon.Add(50*time.Second), 0, 200), exchange("http://a.test/end", noon.Add(100*time.Second), 0, 200),
 		}
 	}
 	nothing := archive("/x", 0)[2:]
@@ -323,7 +323,7 @@ func TestARequestLineThatTheServerCutAccusesNobody(t *testing.T) {
 		"TLS, from there":                 {es: nothing, line: at(20, `"\x16\x03\x01\x02\x00\x01\x00\x01" 400 157 "-" "-"`), from: true, want: "(log-extra)"},
 		"a whole 400, from there":         {es: nothing, line: at(20, `"GET /%zz HTTP/1.1" 400 157 "-" "-"`), from: true, want: "log-extra"},
 		"half a 200, from there":          {es: nothing, line: at(20, `"GET /old" 200 157 "-" "-"`), from: true, want: "log-extra"},
-		"a second 414, and one is logged": {es: append(archive(long, 414), asked("http://a.test"+long, noon.Add(35*time.Second), 0, 414)), line: at(20, `"GET `+long[:8186]+`" 414 177 "-" "-"`), want: "log-missing"},
+		"a second 414, and one is logged": {es: append(archive(long, 414), exchange("http://a.test"+long, noon.Add(35*time.Second), 0, 414)), line: at(20, `"GET `+long[:8186]+`" 414 177 "-" "-"`), want: "log-missing"},
 	} {
 		o := Options{TempDir: t.TempDir(), Whole: true, Logs: []Log{{Path: logFile(t, robots+c.line+middle+end)}}}
 		if c.from {
@@ -376,7 +376,7 @@ func TestALogAloneHoldsNoRulesAgainstARequestThatWasCut(t *testing.T) {
 func twoHosts() (es []*evidence.Exchange, log []string) {
 	for i, path := range []string{"/robots.txt", "/1", "/2", "/3", "/4", "/5"} {
 		for j, host := range []string{"http://a.test", "http://b.test"} {
-			e := asked(host+path, noon.Add(time.Duration(20*i+2*j)*time.Second), time.Second, 200)
+			e := exchange(host+path, noon.Add(time.Duration(20*i+2*j)*time.Second), time.Second, 200)
 			es, log = append(es, e), append(log, logged(e, ourAgent))
 		}
 	}
@@ -446,7 +446,7 @@ func TestManyHostsShareALog(t *testing.T) {
 	o, text := Options{TempDir: t.TempDir()}, ""
 	var es []*evidence.Exchange
 	for i := range 200 {
-		e := asked(fmt.Sprintf("http://a-host-with-a-long-name-%d.test/", i), noon.Add(time.Duration(i)*time.Second), 0, 200)
+		e := exchange(fmt.Sprintf("http://a-host-with-a-long-name-%d.test/", i), noon.Add(time.Duration(i)*time.Second), 0, 200)
 		es, text = append(es, e), text+logged(e, ourAgent)
 	}
 	path := logFile(t, text)

@@ -17,11 +17,11 @@ import (
 func aDay() (es []*evidence.Exchange, log []string) {
 	for i := range 60 {
 		at := noon.Add(time.Duration(i) * 20 * time.Second)
-		e := asked(fmt.Sprintf("http://a.test/%d", i), at, time.Second, 200)
+		e := exchange(fmt.Sprintf("http://a.test/%d", i), at, time.Second, 200)
 		if i == 0 {
-			e = asked("http://a.test/robots.txt", at, time.Second, 200)
+			e = exchange("http://a.test/robots.txt", at, time.Second, 200)
 		}
-		es, log = append(es, e), append(log, logged(e, ourAgent), logged(asked("http://a.test/", at.Add(9*time.Second), 0, 200), "other/1"))
+		es, log = append(es, e), append(log, logged(e, ourAgent), logged(exchange("http://a.test/", at.Add(9*time.Second), 0, 200), "other/1"))
 	}
 	return es, log
 }

@@ -54,7 +54,7 @@ func Judge(ctx context.Context, o JudgeOptions) (*audit.Result, error) {
 		o.Memory = 16 << 20
 	}
 	j := &judge{Tally: audit.NewTally(audit.LogAlone, o.Limit), o: o, all: sorted.New(o.TempDir, o.Memory),
-		logs: map[string]*audit.HostLog{}, rules: map[string]*rules{}, told: map[string]bool{}}
+		logs: map[string]*audit.HostLog{}, rules: map[string]*rules{}, notes: map[string]bool{}}
 	r, err := j.run(ctx)
 	if err = errors.Join(err, j.all.Close()); err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ type judge struct {
 	spans []*audit.HostLog // the lines of each file, of all clients
 	logs  map[string]*audit.HostLog
 	rules map[string]*rules // by host
-	told  map[string]bool   // messages already added
+	notes map[string]bool   // messages already added
 	by    []string          // which robots.txt decided for which host
 	given bool              // a given one did
 	buf   []byte
@@ -141,23 +141,23 @@ func (j *judge) robots(from Robots) error {
 
 func (j *judge) read(ctx context.Context, number int, log Log) error {
 	name := strings.ToLower(log.Host)
-	told := j.logs[name]
-	if told == nil {
-		told = &audit.HostLog{Host: name}
-		j.logs[name] = told
-		j.Logs = append(j.Logs, told)
+	total := j.logs[name]
+	if total == nil {
+		total = &audit.HostLog{Host: name}
+		j.logs[name] = total
+		j.Logs = append(j.Logs, total)
 	}
-	told.Files = append(told.Files, log.Path)
+	total.Files = append(total.Files, log.Path)
 	s := &audit.HostLog{Host: name}
 	err := each(ctx, log.Path, j.o.Stdin, func(l numbered) error {
 		s.Line(l.time, l.combined)
-		told.Line(l.time, l.combined)
+		total.Line(l.time, l.combined)
 		if name != "" && l.vhost != "" && l.vhost != name && bare(l.vhost) != name ||
 			!namesProduct(l.agent, j.o.Token) && !l.from(j.o.From) {
-			told.Others++
+			total.Others++
 			return nil
 		}
-		told.Ours++
+		total.Ours++
 		host := name
 		if host == "" {
 			host = l.vhost
@@ -165,7 +165,7 @@ func (j *judge) read(ctx context.Context, number int, log Log) error {
 		j.buf = appendVisit(j.buf[:0], host, number, &l)
 		return j.all.Add(j.buf)
 	}, func(u *unread) {
-		told.Unread++
+		total.Unread++
 		j.Find(unreadable(log.Path, u), nil)
 	})
 	j.spans, j.Files = append(j.spans, s), append(j.Files, evidence.File{Name: log.Path, Records: s.Lines})
@@ -177,18 +177,18 @@ func (j *judge) reaches(host string, from, to time.Time) bool {
 	const hole = 10 * time.Minute
 	spans := slices.Clone(j.spans)
 	slices.SortFunc(spans, func(a, b *audit.HostLog) int { return a.First.Compare(b.First) })
-	var begun, ended time.Time
+	var start, ended time.Time
 	for _, s := range spans {
 		if s.Host != "" && s.Host != host && s.Host != bare(host) || s.Lines == 0 {
 			continue
 		}
-		if begun.IsZero() || s.First.After(ended.Add(hole)) {
-			begun = s.First
+		if start.IsZero() || s.First.After(ended.Add(hole)) {
+			start = s.First
 		}
 		if s.Last.After(ended) {
 			ended = s.Last
 		}
-		if !begun.After(from) && !ended.Before(to) {
+		if !start.After(from) && !ended.Before(to) {
 			return true
 		}
 	}
@@ -231,9 +231,9 @@ func (j *judge) find(h *visited, v *visit, code finding.Code, required, observed
 	}, h.shown)
 }
 
-func (j *judge) say(s string) {
-	if !j.told[s] && len(j.told) < 100 {
-		j.told[s] = true
+func (j *judge) note(s string) {
+	if !j.notes[s] && len(j.notes) < 100 {
+		j.notes[s] = true
 		j.CannotShow = append(j.CannotShow, s)
 	}
 }
@@ -250,7 +250,7 @@ func (j *judge) conclude() *audit.Result {
 	said.Paced = j.o.Floor > 0 || slices.ContainsFunc(slices.Collect(maps.Values(j.rules)), func(r *rules) bool { return r.delay > 0 })
 	r.Measures = measures(said)
 	for _, s := range cannotShow(said) {
-		j.say(s)
+		j.note(s)
 	}
 	return r
 }
@@ -288,7 +288,7 @@ func appendVisit(b []byte, host string, log int, l *numbered) []byte {
 	b = binary.BigEndian.AppendUint64(b, uint64(l.number))
 	b = binary.BigEndian.AppendUint64(b, l.sum)
 	b = binary.BigEndian.AppendUint16(b, uint16(l.status))
-	b = append(b, flags(l.combined, l.cut && unheard(l.status)))
+	b = append(b, flags(l.combined, l.cut && isUnread(l.status)))
 	for _, s := range []string{l.remote, l.agent, l.method} {
 		b = append(b, strings.ReplaceAll(s[:min(len(s), 1000)], "\x00", "")...)
 		b = append(b, 0)
@@ -318,12 +318,12 @@ type visited struct {
 	pace  time.Duration
 	fuzzy time.Duration // the resolution of its seconds
 
-	policy string    // by the last answer for robots.txt: "", "rules", "none", "unreachable", "unknown"
-	asked  time.Time // when robots.txt was last requested
-	absent int       // the status of the last answer without one
-	free   int       // that of the last such answer which allowed a request
-	used   bool      // the given robots.txt decided
-	busy   time.Time // the last 429 or 503
+	policy    string    // by the last answer for robots.txt: "", "rules", "none", "unreachable", "unknown"
+	requested time.Time // when robots.txt was last requested
+	absent    int       // the status of the last answer without one
+	free      int       // that of the last such answer which allowed a request
+	used      bool      // the given robots.txt decided
+	busy      time.Time // the last 429 or 503
 
 	copies  copies
 	clients map[string]*client
@@ -399,7 +399,7 @@ func (j *judge) visit(h *visited, v *visit) {
 
 // learn takes a response for robots.txt (RFC 9309 2.3.1).
 func (h *visited) learn(v *visit) {
-	h.asked = v.time
+	h.requested = v.time
 	switch s := v.status; {
 	case s >= 200 && s < 400 && h.rules != nil: // 304 renews it, and the target of a redirect was given
 		h.policy = "rules"
@@ -417,7 +417,7 @@ func (j *judge) identity(h *visited, v *visit) {
 	if v.method != "" && v.method != "GET" && v.method != "HEAD" {
 		j.find(h, v, finding.Method, "GET or HEAD (draft-illyes-webbotauth-cbcp)", v.method)
 	}
-	if v.combined && !namesProduct(v.agent, j.o.Token) && (v.agent != "" || !unheard(v.status)) { // it came from an address of the crawler
+	if v.combined && !namesProduct(v.agent, j.o.Token) && (v.agent != "" || !isUnread(v.status)) { // it came from an address of the crawler
 		j.find(h, v, finding.UserAgent,
 			"a User-Agent that names the crawler by its product token (RFC 9309 2.2.1): "+j.o.Token,
 			"User-Agent: "+v.agent)
@@ -467,14 +467,14 @@ func (j *judge) page(h *visited, v *visit) {
 	case "unreachable":
 		j.find(h, v, finding.RobotsUnreachable,
 			"nothing while robots.txt is unavailable (RFC 9309 2.3.1.4: complete disallow)",
-			"requested, after a failure at "+h.asked.Format(time.DateTime))
+			"requested, after a failure at "+h.requested.Format(time.DateTime))
 		return
 	case "none":
 		h.free = h.absent
 		j.Totals.Judged++
 	}
 	const need = "robots.txt before anything else, and not older than 24 h (RFC 9309 2.2, 2.4)"
-	if h.policy == "" || v.time.Sub(h.asked) > day+grace+h.fuzzy {
+	if h.policy == "" || v.time.Sub(h.requested) > day+grace+h.fuzzy {
 		code := finding.RobotsExpired
 		if h.policy == "" {
 			code = finding.RobotsMissing
@@ -508,7 +508,7 @@ func (j *judge) leave(h *visited) {
 	slices.SortFunc(h.shown.Why, func(a, b audit.Unproved) int { return cmp.Compare(string(a.What)+a.Why, string(b.What)+b.Why) })
 	h.shown.Gaps, h.shown.MinGap, h.shown.MedianGap = h.gaps.N(), h.gaps.Least().Seconds(), h.gaps.Median().Seconds()
 	if len(j.o.From) == 0 && len(h.clients) > 1 {
-		j.say(fmt.Sprintf("%s: %d addresses named %s, and each was judged by itself: whether they are one crawler is not known "+
+		j.note(fmt.Sprintf("%s: %d addresses named %s, and each was judged by itself: whether they are one crawler is not known "+
 			"(--from)", h.shown.Authority, len(h.clients), j.o.Token))
 	}
 	j.Hosts = append(j.Hosts, h.shown)

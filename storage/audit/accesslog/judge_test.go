@@ -20,7 +20,7 @@ import (
 
 const botRobots = "User-agent: otherbot\nDisallow: /no\nCrawl-delay: 2\n\nUser-agent: *\nDisallow: /\n"
 
-type told struct {
+type logLine struct {
 	at     float64
 	target string
 	status int
@@ -29,12 +29,12 @@ type told struct {
 	method string // "" is GET
 }
 
-func (l told) String() string {
+func (l logLine) String() string {
 	return fmt.Sprintf("%s - - [%s] \"%s %s HTTP/1.1\" %d 5 \"-\" %q\n", cmp.Or(l.client, "192.0.2.9"), noon.Add(time.Duration(l.at*1e9)).Format(timeForm),
 		cmp.Or(l.method, "GET"), l.target, l.status, cmp.Or(l.agent, "Otherbot/2 (+https://o.example)"))
 }
 
-func text(lines ...told) string {
+func text(lines ...logLine) string {
 	var b strings.Builder
 	for _, l := range lines {
 		b.WriteString(l.String())
@@ -55,41 +55,41 @@ func judged(t *testing.T, log string, change func(*JudgeOptions)) *audit.Result 
 
 func TestALogAloneIsJudged(t *testing.T) {
 	const other = "Mozilla/5.0"
-	yesterday := told{at: -90_000, target: "/", status: 200, agent: other, client: "198.51.100.7"}
-	robots := told{at: 0, target: "/robots.txt", status: 200}
+	yesterday := logLine{at: -90_000, target: "/", status: 200, agent: other, client: "198.51.100.7"}
+	robots := logLine{at: 0, target: "/robots.txt", status: 200}
 	from := func(o *JudgeOptions) { o.From = []netip.Prefix{netip.MustParsePrefix("192.0.2.9/32")} }
-	var quick, slow []told
+	var quick, slow []logLine
 	for i := range 30 {
-		quick = append(quick, told{at: 10 + float64(i), target: "/q", status: 200})
-		slow = append(slow, told{at: 10 + float64(i)*2, target: "/s", status: 200})
+		quick = append(quick, logLine{at: 10 + float64(i), target: "/q", status: 200})
+		slow = append(slow, logLine{at: 10 + float64(i)*2, target: "/s", status: 200})
 	}
 	for name, c := range map[string]struct {
-		lines  []told
+		lines  []logLine
 		change func(*JudgeOptions)
 		want   string // codes of violations
 		open   string // codes of unprovable checks
 	}{
-		"polite":                         {lines: []told{yesterday, robots, {at: 3, target: "/a", status: 200}, {at: 6, target: "/b?c", status: 404}}, open: "gap"},
-		"disallowed":                     {lines: []told{yesterday, robots, {at: 3, target: "/no/1", status: 200}}, want: "disallowed", open: "gap"},
-		"allowed to it alone":            {lines: []told{yesterday, robots, {at: 3, target: "/a", status: 200, agent: "Thirdbot/1"}}},
-		"by another version":             {lines: []told{yesterday, robots, {at: 3, target: "/no/1", status: 200, agent: "otherbot/3.1"}}, want: "disallowed", open: "gap"},
-		"under another name":             {lines: []told{yesterday, robots, {at: 3, target: "/no/1", status: 200, agent: other}}},
-		"under another name, from there": {lines: []told{yesterday, robots, {at: 3, target: "/no/1", status: 200, agent: other}}, change: from, want: "disallowed user-agent", open: "gap"},
-		"no robots.txt":                  {lines: []told{yesterday, {at: 3, target: "/a", status: 200}}, want: "robots-missing"},
-		"no robots.txt in a short log":   {lines: []told{{at: 3, target: "/a", status: 200}}, open: "robots-missing"},
-		"robots.txt too late":            {lines: []told{yesterday, {at: 3, target: "/a", status: 200}, {at: 6, target: "/robots.txt", status: 200}}, want: "robots-missing", open: "gap"},
-		"robots.txt too old":             {lines: []told{robots, {at: 80_000, target: "/x", status: 200, agent: other}, {at: 90_000, target: "/a", status: 200}}, want: "robots-expired", open: "gap"},
-		"robots.txt renewed":             {lines: []told{robots, {at: 80_000, target: "/robots.txt", status: 304}, {at: 90_000, target: "/a", status: 200}}, open: "gap"},
-		"robots.txt out of reach":        {lines: []told{yesterday, {at: 0, target: "/robots.txt", status: 503}, {at: 100, target: "/a", status: 200}}, want: "robots-unreachable", open: "gap"},
-		"no robots.txt then":             {lines: []told{yesterday, {at: 0, target: "/robots.txt", status: 404}, {at: 100, target: "/no", status: 200}}, open: "gap"},
-		"too fast":                       {lines: append([]told{yesterday, robots}, quick...), want: "gap", open: "gap"},
-		"as fast as may be":              {lines: append([]told{yesterday, robots}, slow...), open: "gap"},
-		"slower than may be asked":       {lines: append([]told{yesterday, robots}, slow...), change: func(o *JudgeOptions) { o.Floor = 3 * time.Second }, want: "gap", open: "gap"},
-		"two crawlers of one name":       {lines: append([]told{yesterday, robots, {at: 11, target: "/", status: 200, client: "203.0.113.1"}, {at: 12, target: "/", status: 200, client: "203.0.113.2"}}, slow...), open: "gap"},
-		"another method":                 {lines: []told{yesterday, robots, {at: 3, target: "/a", status: 200, method: "POST"}}, want: "method", open: "gap"},
-		"right after a 503":              {lines: []told{yesterday, robots, {at: 3, target: "/a", status: 503}, {at: 6, target: "/b", status: 200}}, open: "gap retry-after"},
-		"no robots.txt given":            {lines: []told{yesterday, robots, {at: 3, target: "/no", status: 200}}, change: func(o *JudgeOptions) { o.Robots = nil }, open: "disallowed"},
-		"robots.txt of another host":     {lines: []told{yesterday, robots, {at: 3, target: "/no", status: 200}}, change: func(o *JudgeOptions) { o.Logs[0].Host, o.Robots[0].Host = "a.test", "b.test" }, open: "disallowed"},
+		"polite":                         {lines: []logLine{yesterday, robots, {at: 3, target: "/a", status: 200}, {at: 6, target: "/b?c", status: 404}}, open: "gap"},
+		"disallowed":                     {lines: []logLine{yesterday, robots, {at: 3, target: "/no/1", status: 200}}, want: "disallowed", open: "gap"},
+		"allowed to it alone":            {lines: []logLine{yesterday, robots, {at: 3, target: "/a", status: 200, agent: "Thirdbot/1"}}},
+		"by another version":             {lines: []logLine{yesterday, robots, {at: 3, target: "/no/1", status: 200, agent: "otherbot/3.1"}}, want: "disallowed", open: "gap"},
+		"under another name":             {lines: []logLine{yesterday, robots, {at: 3, target: "/no/1", status: 200, agent: other}}},
+		"under another name, from there": {lines: []logLine{yesterday, robots, {at: 3, target: "/no/1", status: 200, agent: other}}, change: from, want: "disallowed user-agent", open: "gap"},
+		"no robots.txt":                  {lines: []logLine{yesterday, {at: 3, target: "/a", status: 200}}, want: "robots-missing"},
+		"no robots.txt in a short log":   {lines: []logLine{{at: 3, target: "/a", status: 200}}, open: "robots-missing"},
+		"robots.txt too late":            {lines: []logLine{yesterday, {at: 3, target: "/a", status: 200}, {at: 6, target: "/robots.txt", status: 200}}, want: "robots-missing", open: "gap"},
+		"robots.txt too old":             {lines: []logLine{robots, {at: 80_000, target: "/x", status: 200, agent: other}, {at: 90_000, target: "/a", status: 200}}, want: "robots-expired", open: "gap"},
+		"robots.txt renewed":             {lines: []logLine{robots, {at: 80_000, target: "/robots.txt", status: 304}, {at: 90_000, target: "/a", status: 200}}, open: "gap"},
+		"robots.txt out of reach":        {lines: []logLine{yesterday, {at: 0, target: "/robots.txt", status: 503}, {at: 100, target: "/a", status: 200}}, want: "robots-unreachable", open: "gap"},
+		"no robots.txt then":             {lines: []logLine{yesterday, {at: 0, target: "/robots.txt", status: 404}, {at: 100, target: "/no", status: 200}}, open: "gap"},
+		"too fast":                       {lines: append([]logLine{yesterday, robots}, quick...), want: "gap", open: "gap"},
+		"as fast as may be":              {lines: append([]logLine{yesterday, robots}, slow...), open: "gap"},
+		"slower than may be asked":       {lines: append([]logLine{yesterday, robots}, slow...), change: func(o *JudgeOptions) { o.Floor = 3 * time.Second }, want: "gap", open: "gap"},
+		"two crawlers of one name":       {lines: append([]logLine{yesterday, robots, {at: 11, target: "/", status: 200, client: "203.0.113.1"}, {at: 12, target: "/", status: 200, client: "203.0.113.2"}}, slow...), open: "gap"},
+		"another method":                 {lines: []logLine{yesterday, robots, {at: 3, target: "/a", status: 200, method: "POST"}}, want: "method", open: "gap"},
+		"right after a 503":              {lines: []logLine{yesterday, robots, {at: 3, target: "/a", status: 503}, {at: 6, target: "/b", status: 200}}, open: "gap retry-after"},
+		"no robots.txt given":            {lines: []logLine{yesterday, robots, {at: 3, target: "/no", status: 200}}, change: func(o *JudgeOptions) { o.Robots = nil }, open: "disallowed"},
+		"robots.txt of another host":     {lines: []logLine{yesterday, robots, {at: 3, target: "/no", status: 200}}, change: func(o *JudgeOptions) { o.Logs[0].Host, o.Robots[0].Host = "a.test", "b.test" }, open: "disallowed"},
 	} {
 		r := judged(t, text(c.lines...), c.change)
 		var violated, open []string
@@ -136,23 +136,23 @@ func TestPoliteCrawlersAreNotAccusedByALogAlone(t *testing.T) {
 func TestLogAlone_NamesTheRobotsThatDecided(t *testing.T) {
 	t.Parallel()
 	const before = "robots.txt of the host of the log: "
-	absent, page := told{target: "/robots.txt", status: 404}, told{at: 3, target: "/a", status: 200}
-	found := told{target: "/robots.txt", status: 200}
-	again, late := told{at: 6, target: "/robots.txt", status: 404}, told{at: 9, target: "/a", status: 200}
+	absent, page := logLine{target: "/robots.txt", status: 404}, logLine{at: 3, target: "/a", status: 200}
+	found := logLine{target: "/robots.txt", status: 200}
+	again, late := logLine{at: 6, target: "/robots.txt", status: 404}, logLine{at: 9, target: "/a", status: 200}
 	for name, c := range map[string]struct {
-		lines  []told
+		lines  []logLine
 		none   bool
 		want   string
 		served bool // the result warns that the site may have served another file
 	}{
-		"given":          {lines: []told{found, page}, want: "the given FILE", served: true},
-		"404":            {lines: []told{absent, page}, want: "a logged 404, which allows everything (RFC 9309 2.3.1.3); the given FILE was not used"},
-		"404, no file":   {lines: []told{absent, page}, none: true, want: "a logged 404, which allows everything (RFC 9309 2.3.1.3)"},
-		"404 later":      {lines: []told{found, page, again, late}, want: "the given FILE, and for some requests a logged 404, which allows everything (RFC 9309 2.3.1.3)", served: true},
-		"404 renewed":    {lines: []told{absent, found, page}, want: "the given FILE", served: true},
-		"404 last":       {lines: []told{found, page, again}, want: "the given FILE", served: true},
-		"none given":     {lines: []told{found, page}, none: true, want: "none was given, so what it forbids was not judged"},
-		"nothing to ask": {lines: []told{found}},
+		"given":          {lines: []logLine{found, page}, want: "the given FILE", served: true},
+		"404":            {lines: []logLine{absent, page}, want: "a logged 404, which allows everything (RFC 9309 2.3.1.3); the given FILE was not used"},
+		"404, no file":   {lines: []logLine{absent, page}, none: true, want: "a logged 404, which allows everything (RFC 9309 2.3.1.3)"},
+		"404 later":      {lines: []logLine{found, page, again, late}, want: "the given FILE, and for some requests a logged 404, which allows everything (RFC 9309 2.3.1.3)", served: true},
+		"404 renewed":    {lines: []logLine{absent, found, page}, want: "the given FILE", served: true},
+		"404 last":       {lines: []logLine{found, page, again}, want: "the given FILE", served: true},
+		"none given":     {lines: []logLine{found, page}, none: true, want: "none was given, so what it forbids was not judged"},
+		"nothing to ask": {lines: []logLine{found}},
 	} {
 		file := ""
 		r := judged(t, text(c.lines...), func(o *JudgeOptions) {
@@ -177,7 +177,7 @@ func TestLogAlone_NamesTheRobotsThatDecided(t *testing.T) {
 }
 
 func TestALogWithoutTheCrawlerIsNoResult(t *testing.T) {
-	o := JudgeOptions{Logs: []Log{{Path: logFile(t, text(told{target: "/", status: 200, agent: "x"}))}}, Token: "otherbot", TempDir: t.TempDir()}
+	o := JudgeOptions{Logs: []Log{{Path: logFile(t, text(logLine{target: "/", status: 200, agent: "x"}))}}, Token: "otherbot", TempDir: t.TempDir()}
 	if r, err := Judge(t.Context(), o); r != nil || !errors.Is(err, ErrNobody) {
 		t.Error(r, err)
 	}

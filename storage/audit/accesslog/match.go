@@ -281,9 +281,9 @@ type leave func(*entry) error
 
 // setAside keeps entries without a partner; separately those whose request line the server may not have read in full.
 func (c *Comparison) setAside(e *entry) error {
-	if unheard(int(e.status)) && (e.cut || !e.logged && e.otherNo == 0) {
+	if isUnread(int(e.status)) && (e.cut || !e.logged && e.otherNo == 0) {
 		e.key = keyOf(e.of, "", strconv.Itoa(int(e.status)))
-		return c.add(c.unheard, e)
+		return c.add(c.unread, e)
 	}
 	return c.add(c.left, e)
 }
@@ -454,7 +454,7 @@ func (c *Comparison) extra(h *hostLog, e *entry, found finding.Report) {
 		h.Ours, h.Others = h.Ours-1, h.Others+1
 		h.Agentless = h.Agentless || method != "" && !e.alien
 		return
-	case e.cut && unheard(int(e.status)):
+	case e.cut && isUnread(int(e.status)):
 		h.Ours, h.Others = h.Ours-1, h.Others+1
 		f.Note, f.Observed = true, f.Observed+": the server did not read all of it, so no page was requested"
 	case !near && !within:
@@ -493,7 +493,7 @@ func sent(e *entry, skew time.Duration) (from, to time.Time) {
 	return at.Add(-unknownTook - skew), at.Add(time.Second + skew)
 }
 
-func (c *Comparison) tell(r *audit.Result) {
+func (c *Comparison) report(r *audit.Result) {
 	all := true
 	var share audit.Share
 	for _, h := range c.logs {

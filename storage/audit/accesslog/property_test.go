@@ -30,7 +30,7 @@ var unheardStatuses = []int{400, 408, 414, 431, 494}
 // server, which differs by skew and stamps begins or ends, with other clients in it.
 func crawlAndLog(rng *rand.Rand, skew time.Duration, n, urls int) ([]*evidence.Exchange, []written) {
 	now := noon.Add(time.Duration(rng.IntN(1e9)))
-	begun := now
+	start := now
 	apache := rng.IntN(2) == 0
 	var es []*evidence.Exchange
 	var log []written
@@ -51,7 +51,7 @@ func crawlAndLog(rng *rand.Rand, skew time.Duration, n, urls int) ([]*evidence.E
 		if rng.IntN(8) == 0 {
 			status = unheardStatuses[rng.IntN(len(unheardStatuses))]
 		}
-		e := asked(fmt.Sprintf("http://a.test/%d", rng.IntN(urls)), now, took, status)
+		e := exchange(fmt.Sprintf("http://a.test/%d", rng.IntN(urls)), now, took, status)
 		e.Ended, e.Robots = rng.IntN(20) > 0, i == 0
 		inside := time.Duration(rng.Int64N(int64(took) + 1)) // the server ends before the crawler has read it all
 		switch rng.IntN(12) {
@@ -65,7 +65,7 @@ func crawlAndLog(rng *rand.Rand, skew time.Duration, n, urls int) ([]*evidence.E
 			}
 		default:
 			agent := ourAgent
-			if unheard(status) { // the server gave up before it read header fields
+			if isUnread(status) { // the server gave up before it read header fields
 				agent = []string{"-", ""}[rng.IntN(2)]
 			}
 			write(i, now, inside, e.Target, status, agent)
@@ -78,7 +78,7 @@ func crawlAndLog(rng *rand.Rand, skew time.Duration, n, urls int) ([]*evidence.E
 		if rng.IntN(10) == 0 {
 			took = time.Duration(rng.IntN(90)) * time.Second
 		}
-		at := begun.Add(time.Duration(rng.Int64N(int64(now.Sub(begun)+2*time.Minute))) - time.Minute)
+		at := start.Add(time.Duration(rng.Int64N(int64(now.Sub(start)+2*time.Minute))) - time.Minute)
 		write(-1, at, took, fmt.Sprintf("/%d", rng.IntN(20)), 200, "other/1 (+https://x.example)")
 	}
 	slices.SortStableFunc(log, func(a, b written) int { // the order within a second is any
@@ -153,8 +153,8 @@ func TestHonestCrawlsAreNotAccusedWhereverTheLogBegins(t *testing.T) {
 		if h.Agree+h.Uncovered+h.Unanswered != h.Exchanges || h.Exchanges != int64(len(es)) {
 			t.Fatalf("seed %d: lost: %+v", seed, h)
 		}
-		said := strings.Contains(strings.Join(r.CannotShow, "\n"), fmt.Sprintf("%d requests are not in it", h.Uncovered))
-		require.Equalf(t, h.Uncovered > 0, said, "seed %d: %d uncovered, and said: %v", seed, h.Uncovered, r.CannotShow)
+		reported := strings.Contains(strings.Join(r.CannotShow, "\n"), fmt.Sprintf("%d requests are not in it", h.Uncovered))
+		require.Equalf(t, h.Uncovered > 0, reported, "seed %d: %d uncovered, and said: %v", seed, h.Uncovered, r.CannotShow)
 		agreed, uncovered = agreed+h.Agree, uncovered+h.Uncovered
 	}
 	if agreed == 0 || uncovered == 0 {
@@ -187,7 +187,7 @@ func TestWhatAWholeLogLacksIsFound(t *testing.T) {
 			} else {
 				archived = slices.Delete(slices.Clone(es), i, i+1)
 			}
-			if name == "archive" && unheard(e.Status) {
+			if name == "archive" && isUnread(e.Status) {
 				want = "" // the line's client is unknown
 			}
 			_, found := witnessed(t, Compare(Options{Logs: logs, TempDir: t.TempDir()}), archived...)

@@ -339,11 +339,11 @@ var clauses = []Clause{
 			for _, a := range f.sent() {
 				names = appendNew(names, evidence.TokenOf(a))
 			}
-			said := plainly.Count(n, "request") + " could be of another crawler"
+			text := plainly.Count(n, "request") + " could be of another crawler"
 			if f.agentless > 0 {
-				said += fmt.Sprintf("; %d without a User-Agent", f.agentless)
+				text += fmt.Sprintf("; %d without a User-Agent", f.agentless)
 			}
-			return decided(unprovable(f.requests == 0, noRequests), broken(n > 0, said, examples...),
+			return decided(unprovable(f.requests == 0, noRequests), broken(n > 0, text, examples...),
 				kept(plainly.Count(f.requests, "request")+" as "+finding.Short(strings.Join(names[:min(len(names), maxNamed)], ", "))))
 		}},
 	{"description-url", "2.2", Should, Should, "lead to the crawler's description by a URL in the User-Agent",
@@ -371,7 +371,7 @@ var clauses = []Clause{
 		func(f *facts, r *audit.Result) finds {
 			n, first := violations(r, finding.RetryAfter)
 			return decided(
-				broken(n > 0 || len(f.pressed) > 0, "the crawl continued although the server failed or requested a delay", append(first, f.pressed...)...),
+				broken(n > 0 || len(f.overloads) > 0, "the crawl continued although the server failed or requested a delay", append(first, f.overloads...)...),
 				unprovable(f.failures == 0, "no answer was 429 or 5xx"), doubted(r, "required delay", finding.RetryAfter),
 				kept(fmt.Sprintf("%s of 429 or 5xx; each Retry-After was obeyed, and no %d came in a row without a longer delay",
 					plainly.Count(f.failures, "answer"), streakMin)))

@@ -84,8 +84,8 @@ func TestEachMutantBreaksItsClauseAlone(t *testing.T) {
 	}{
 		{"rep", "robots.txt forbids it", more(fetch{at: later, path: "/private"})},
 		{"rep", "robots.txt comes second", append([]fetch{{at: -time.Minute, path: "/cakes"}}, polite()...)},
-		{"x-robots-tag", "a link is followed", more(fetch{at: later, path: "/oven", told: "kind: link\r\ndepth: 2\r\nvia: " + bakery + "/bread\r\n"})},
-		{"x-robots-tag", "a link is followed, as Heritrix tells", more(fetch{at: later, path: "/oven", told: "hopsFromSeed: LL\r\nvia: " + bakery + "/bread\r\n"})},
+		{"x-robots-tag", "a link is followed", more(fetch{at: later, path: "/oven", meta: "kind: link\r\ndepth: 2\r\nvia: " + bakery + "/bread\r\n"})},
+		{"x-robots-tag", "a link is followed, as Heritrix tells", more(fetch{at: later, path: "/oven", meta: "hopsFromSeed: LL\r\nvia: " + bakery + "/bread\r\n"})},
 		{"x-robots-tag", "a body is kept", more(fetch{at: later, path: "/oven", head: "X-Robots-Tag: noindex, NoArchive\r\n", body: "hot"})},
 		{"x-robots-tag", "a body is kept, and the crawl is named", more(fetch{at: later, path: "/oven", head: "X-Robots-Tag: lantern: noarchive\r\n", body: "hot"})},
 		{"identifiable", "another name than robots.txt was asked by", more(fetch{at: later, path: "/oven", agent: "Lamp/1 (+https://lantern.test/bot)"})},
@@ -106,7 +106,7 @@ func TestEachMutantBreaksItsClauseAlone(t *testing.T) {
 		{"caching", "the answer was fresh, by Expires", more(
 			fetch{at: later, path: "/oven", head: "Date: Sun, 01 Mar 2026 12:03:20 GMT\r\nExpires: Sun, 01 Mar 2026 13:03:20 GMT\r\n"}, fetch{at: 2 * later, path: "/oven"})},
 	}
-	met := map[string]bool{}
+	seen := map[string]bool{}
 	for _, row := range rows {
 		t.Run(row.clause+" "+row.name, func(t *testing.T) {
 			r := judge(t, row.crawl)
@@ -117,11 +117,11 @@ func TestEachMutantBreaksItsClauseAlone(t *testing.T) {
 			}
 			assert.Equalf(t, c.Level == Must, (r.Musts == 1), "%d broken musts, level %s", r.Musts, c.Level)
 		})
-		met[row.clause] = true
+		seen[row.clause] = true
 	}
 	// A pause cannot be shown not to follow from the response time; a log is broken where a ledger differs, below.
 	for _, id := range strings.Fields(provable) {
-		if !met[id] && id != "response-time" && id != "visit-log" {
+		if !seen[id] && id != "response-time" && id != "visit-log" {
 			t.Errorf("no mutant breaks %s", id)
 		}
 	}
@@ -134,9 +134,9 @@ func TestWhatIsNotBroken(t *testing.T) {
 	}{
 		{"x-robots-tag", "another crawler is meant", more(fetch{at: later, path: "/oven", head: "X-Robots-Tag: otherbot: noarchive, nofollow\r\n", body: "hot"})},
 		{"x-robots-tag", "no body", more(fetch{at: later, path: "/oven", head: "X-Robots-Tag: noarchive\r\n"})},
-		{"x-robots-tag", "a redirect of the page", more(fetch{at: later, path: "/oven", told: "kind: redirect\r\nvia: " + bakery + "/bread\r\n"})},
+		{"x-robots-tag", "a redirect of the page", more(fetch{at: later, path: "/oven", meta: "kind: redirect\r\nvia: " + bakery + "/bread\r\n"})},
 		{"x-robots-tag", "the page says so no more", more(fetch{at: later, path: "/bread", sent: "If-Modified-Since: x\r\n", status: 200},
-			fetch{at: 2 * later, path: "/oven", told: "kind: link\r\nvia: " + bakery + "/bread\r\n"})},
+			fetch{at: 2 * later, path: "/oven", meta: "kind: link\r\nvia: " + bakery + "/bread\r\n"})},
 		{"unique-name", "its own crawler", as("Mozilla/5.0 (compatible; Googlebot/2.1; +https://www.google.com/bot.html)")},
 		{"unique-name", "a library with an address", as("python-requests/2 (+https://lantern.test/bot)")},
 		{"back-out", "a slow crawl needs no reaction", more(repeated(fetch{at: later, path: "/down", status: 500}, 5, time.Minute+time.Second)...)},

@@ -39,9 +39,9 @@ type facts struct {
 	depths                        int64     // exchanges whose depth is known
 	deepest                       int
 
-	servers  map[string]*server // by authority
-	failures int64              // answers of 429 and 5xx
-	pressed  []Example          // where the crawl did not slow down
+	servers   map[string]*server // by authority
+	failures  int64              // answers of 429 and 5xx
+	overloads []Example          // where the crawl did not slow down
 
 	visits map[uint64]visit // by URL
 	lost   int64            // exchanges with URLs behind the bound
@@ -128,9 +128,9 @@ func (j *Judge) Info(_ context.Context, in *evidence.Info, _ finding.Report) err
 }
 
 type visit struct {
-	n     int32
-	had   int64 // when the last usable answer that began a day came, in microseconds of Unix; 0 for none
-	since int32 // exchanges since, within a day
+	n        int32
+	usableAt int64 // when the last usable answer that began a day came, in microseconds of Unix; 0 for none
+	since    int32 // exchanges since, within a day
 }
 
 const (
@@ -157,28 +157,28 @@ func (f *facts) visit(e *evidence.Exchange) {
 		f.mostN, f.most = v.n, at(e, fmt.Sprintf("requested %d times", v.n))
 	}
 	now := e.Began.UnixMicro()
-	day := v.had != 0 && now-v.had < (24*time.Hour).Microseconds()
-	if v.had != 0 {
+	day := v.usableAt != 0 && now-v.usableAt < (24*time.Hour).Microseconds()
+	if v.usableAt != 0 {
 		f.again++
 	}
 	if day {
 		if v.since++; v.since == oftenMax+1 && !e.Own { // the owner agrees
 			add(&f.soon, at(e, fmt.Sprintf("requested %d times in %v after a usable response", v.since,
-				time.Duration(now-v.had)*time.Microsecond)))
+				time.Duration(now-v.usableAt)*time.Microsecond)))
 		}
 	} else if usable(e) {
-		v.had, v.since = now, 0
+		v.usableAt, v.since = now, 0
 	}
 	f.visits[k] = v
 }
 
 // server is how a server fared, and how the crawl reacted.
 type server struct {
-	end     time.Time     // of the last exchange
-	pauses  time.Duration // the sum of those after answers without failure
-	n       int64         // of these
-	streak  int           // failures in a row
-	pressed bool          // the crawl did not slow down: reported once per streak
+	end        time.Time     // of the last exchange
+	pauses     time.Duration // the sum of those after answers without failure
+	n          int64         // of these
+	streak     int           // failures in a row
+	isReported bool          // the crawl did not slow down: reported once per streak
 }
 
 const (
@@ -204,7 +204,7 @@ func (f *facts) server(e *evidence.Exchange) {
 	}
 	s.end = e.End()
 	if !e.Answered || !failed(e.Status) {
-		s.streak, s.pressed = 0, false
+		s.streak, s.isReported = 0, false
 		return
 	}
 	f.failures++
@@ -220,11 +220,11 @@ func (s *server) paused(f *facts, e *evidence.Exchange, pause time.Duration) {
 	if s.n > 0 {
 		usual = s.pauses / time.Duration(s.n)
 	}
-	if s.streak < streakMin || e.Own || s.pressed || pause >= longPause || pause > usual+usual/5 {
+	if s.streak < streakMin || e.Own || s.isReported || pause >= longPause || pause > usual+usual/5 {
 		return
 	}
-	s.pressed = true
-	add(&f.pressed, at(e, fmt.Sprintf("%v after %d responses of 429 or 5xx in a row, where %v was usual",
+	s.isReported = true
+	add(&f.overloads, at(e, fmt.Sprintf("%v after %d responses of 429 or 5xx in a row, where %v was usual",
 		pause.Round(time.Millisecond), s.streak, usual.Round(time.Millisecond))))
 }
 
@@ -312,7 +312,7 @@ func (f *facts) head(e *evidence.Exchange) {
 	f.tokens = appendNew(f.tokens, evidence.TokenOf(e.Agent))
 	if e.Sent.Has("authorization") || e.Sent.Has("proxy-authorization") {
 		f.nSecret++
-		add(&f.secrets, asked(e, "a request with credentials"))
+		add(&f.secrets, atRequest(e, "a request with credentials"))
 	}
 	if e.Sent.Has("cookie") {
 		f.cookies++
@@ -322,16 +322,16 @@ func (f *facts) head(e *evidence.Exchange) {
 		f.tags(e)
 		f.store(e)
 	}
-	f.told(e)
+	f.link(e)
 }
 
-func asked(e *evidence.Exchange, observed string) Example {
+func atRequest(e *evidence.Exchange, observed string) Example {
 	x := at(e, observed)
 	x.Place = e.Request
 	return x
 }
 
-func (f *facts) told(e *evidence.Exchange) {
+func (f *facts) link(e *evidence.Exchange) {
 	l := e.Line
 	if l == nil || !f.unfollowed[f.key(l.Via)] {
 		return
@@ -465,19 +465,19 @@ func (f *facts) repeat(e *evidence.Exchange) {
 		return
 	}
 	f.repeats++
-	said := "requested again although the response of " + clock(c.at) + " was fresh until " + clock(c.fresh)
+	text := "requested again although the response of " + clock(c.at) + " was fresh until " + clock(c.fresh)
 	switch {
 	case e.Sent.Conditional:
 		f.conditional++
 		return
 	case now < c.fresh:
 	case c.validator:
-		said = "requested again without the validator of the response of " + clock(c.at)
+		text = "requested again without the validator of the response of " + clock(c.at)
 	default:
 		return
 	}
 	f.nWasted++
-	add(&f.wasted, asked(e, said))
+	add(&f.wasted, atRequest(e, text))
 }
 
 func clock(micros int64) string { return time.UnixMicro(micros).UTC().Format("2006-01-02T15:04:05Z") }

@@ -88,7 +88,7 @@ func TestOwnHostsMayBeAskedOnThoughTheyFail(t *testing.T) {
 		for i := range streakMin + 1 {
 			f.server(&evidence.Exchange{Authority: "http://127.0.0.1", Own: own, Answered: true, Status: 500, Began: day0.Add(time.Duration(i) * time.Second)})
 		}
-		assert.NotEqualf(t, own, len(f.pressed) > 0, "own %v: %+v", own, f.pressed)
+		assert.NotEqualf(t, own, len(f.overloads) > 0, "own %v: %+v", own, f.overloads)
 	}
 }
 
@@ -158,16 +158,16 @@ type fetch struct {
 	status int    // 0 is 200
 	head   string // fields of the answer, each with its end
 	body   string
-	told   string // more fields of the metadata record
+	meta   string // more fields of the metadata record
 	noReq  bool
 }
 
 func polite() []fetch {
 	return []fetch{
 		{at: 0, path: "/robots.txt", body: rules},
-		{at: 10 * time.Second, path: "/", head: "ETag: \"1\"\r\n", body: "bread", told: "kind: seed\r\ndepth: 0\r\n"},
+		{at: 10 * time.Second, path: "/", head: "ETag: \"1\"\r\n", body: "bread", meta: "kind: seed\r\ndepth: 0\r\n"},
 		{at: 20 * time.Second, path: "/bread", head: "X-Robots-Tag: nofollow\r\n", body: "rye",
-			told: "kind: link\r\ndepth: 1\r\nvia: " + bakery + "/\r\npaceMs: 5000\r\npaceBy: response time\r\n"},
+			meta: "kind: link\r\ndepth: 1\r\nvia: " + bakery + "/\r\npaceMs: 5000\r\npaceBy: response time\r\n"},
 		{at: 30 * time.Second, path: "/busy", status: 503},
 		{at: 120 * time.Second, path: "/busy", body: "rolls"},
 		{at: 130 * time.Second, path: "/", sent: "If-None-Match: \"1\"\r\n", status: 304},
@@ -201,7 +201,7 @@ func archive(t testing.TB, all []fetch) string {
 			fmt.Sprintf("HTTP/1.1 %d X\r\n%s\r\n%s", cmp.Or(f.status, 200), f.head, f.body))
 		if f.took >= 0 {
 			record("metadata", uri, at, "application/warc-fields", fmt.Sprintf("WARC-Concurrent-To: <urn:test:%d>\r\n", n),
-				fmt.Sprintf("fetchTimeMs: %.3f\r\n%s", float64(cmp.Or(f.took, 100*time.Millisecond))/1e6, f.told))
+				fmt.Sprintf("fetchTimeMs: %.3f\r\n%s", float64(cmp.Or(f.took, 100*time.Millisecond))/1e6, f.meta))
 		}
 	}
 	path := filepath.Join(t.TempDir(), "other.warc")

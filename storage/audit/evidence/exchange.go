@@ -139,7 +139,7 @@ type Info struct {
 }
 
 // Asked returns the target of e's request: that of its request line, at the host of its URL.
-func (e *Exchange) Asked() URL { return asked(e.Authority, e.Target) }
+func (e *Exchange) Asked() URL { return requestURL(e.Authority, e.Target) }
 
 // OtherHost reports whether a request names another host than the URL of its record, so that its target is there.
 func (e *Exchange) OtherHost() bool {
@@ -168,8 +168,8 @@ func (e *Exchange) Finding(c finding.Code, required, observed string) finding.Fi
 
 // heads computes the value that storage.Line.Heads binds, of an exchange of this crawler.
 type heads struct {
-	asked  hash.Hash // of the request's block; nil without one
-	answer []byte    // the head of the answer; nil without a whole one
+	request hash.Hash // of the request's block; nil without one
+	answer  []byte    // the head of the answer; nil without a whole one
 }
 
 // bindHeads computes Heads once the records are joined. It stays "" without a decision, or if the response is left out.
@@ -177,7 +177,7 @@ func (e *Exchange) bindHeads() {
 	if e.Line == nil || e.LeftOut != "" || !e.ours {
 		return
 	}
-	sum := e.bound.asked
+	sum := e.bound.request
 	if sum == nil {
 		sum = sha256.New()
 	}
@@ -308,7 +308,7 @@ func (h *partial) merge(g *partial) {
 	e.Damaged = cmp.Or(h.Damaged, g.Damaged)
 	e.Line, e.LineAt, e.Hops, e.Took, e.Ended = h.Line, h.LineAt, h.Hops, h.Took, h.Ended
 	e.HasMetadata, e.sums[2], e.heads[2] = h.HasMetadata, h.sums[2], h.heads[2]
-	e.HasRequest, e.sums[0], e.heads[0], e.bound.asked = true, q.sums[0], q.heads[0], q.bound.asked
+	e.HasRequest, e.sums[0], e.heads[0], e.bound.request = true, q.sums[0], q.heads[0], q.bound.request
 	h.Exchange = e
 }
 

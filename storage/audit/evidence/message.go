@@ -25,8 +25,8 @@ func (rd *Reader) request(h *partial, rec *warc.Record, at finding.Place) {
 	r := &rd.block
 	r.begin(rec, false)
 	if h.ours {
-		h.bound.asked = sha256.New()
-		r.src.all = h.bound.asked // digested on the way
+		h.bound.request = sha256.New()
+		r.src.all = h.bound.request // digested on the way
 	}
 	first, err := r.readHead()
 	if len(r.head) == 0 {

@@ -147,7 +147,7 @@ func FuzzParse(f *testing.F) {
 		if (err == nil) != (err2 == nil) || err == nil && (q.Key != to.Key() || q.Authority+q.Target != to.String()) {
 			t.Fatalf("%q from %s is %s (%v), and %+v (%v)", ref, u, to, err, q, err2)
 		}
-		require.Equal(t, p, asked(p.Authority, p.Target))
+		require.Equal(t, p, requestURL(p.Authority, p.Target))
 	})
 }
 

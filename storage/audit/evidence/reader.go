@@ -336,9 +336,9 @@ func (rd *Reader) warcinfo(rec *warc.Record, at finding.Place) {
 
 // declares checks that a warcinfo record of this crawler is the only one of its file and names the operator.
 func (rd *Reader) declares(in *Info) {
-	if had := rd.cur.info; had != nil && had.Record != "" {
+	if earlier := rd.cur.info; earlier != nil && earlier.Record != "" {
 		rd.bad(in.Place, "", "one warcinfo record, at the beginning of its file (archive reference)",
-			"another, after "+had.Record)
+			"another, after "+earlier.Record)
 	}
 	for _, f := range [][2]string{{"http-header-user-agent", in.Agent}, {"product-token", in.Token}} {
 		if f[1] == "" {
@@ -412,8 +412,8 @@ func (s *Summary) archive(in *Info) {
 
 // SignsIn reports whether the archive declares credentials for an authority.
 func (in *Info) SignsIn(authority string) bool {
-	return in != nil && slices.ContainsFunc(in.Credentials, func(said string) bool {
-		a, _, _ := strings.Cut(said, ": ")
+	return in != nil && slices.ContainsFunc(in.Credentials, func(credential string) bool {
+		a, _, _ := strings.Cut(credential, ": ")
 		return a == authority
 	})
 }

@@ -21,19 +21,19 @@ type File struct {
 
 // oddity reports a defect of a file, and counts harmless deviations from the standard.
 func (rd *Reader) oddity(s *stream, f warc.Finding) {
-	told, torn := &s.file, f.Code == warc.Torn
-	told.Torn = told.Torn || torn
+	file, torn := &s.file, f.Code == warc.Torn
+	file.Torn = file.Torn || torn
 	if f.Note() {
-		if told.Oddities == nil {
-			told.Oddities = map[string]int64{}
+		if file.Oddities == nil {
+			file.Oddities = map[string]int64{}
 		}
-		told.Oddities[f.Code]++
+		file.Oddities[f.Code]++
 		return
 	}
 	n := finding.Finding{
 		// A kill leaves an unfinished segment that ends within a record.
-		Code: finding.BadRecord, Note: torn && Unfinished(told.Name),
-		Place:    finding.Place{File: told.Name, Offset: f.Offset},
+		Code: finding.BadRecord, Note: torn && Unfinished(file.Name),
+		Place:    finding.Place{File: file.Name, Offset: f.Offset},
 		Required: "records that can be read to their end (WARC 1.1, 4)", Observed: f.Code + ": " + f.Text,
 	}
 	if s.rec != nil && s.rec.Offset == f.Offset {
@@ -41,7 +41,7 @@ func (rd *Reader) oddity(s *stream, f warc.Finding) {
 		n.Authority = AuthorityOf(n.URL)
 	}
 	// Bytes behind a damaged record, up to the next one, are the rest of it.
-	if rest := f.Code == warc.Garbage && s.lost.File != "" && s.lostBefore == told.Records; !n.Note && !rest {
+	if rest := f.Code == warc.Garbage && s.lost.File != "" && s.lostBefore == file.Records; !n.Note && !rest {
 		n.Unreadable = true
 		s.damage(n.Place)
 	}
@@ -208,10 +208,10 @@ func contains(names []string, name string) bool {
 
 // Disagreement returns how the records of an exchange contradict or misname each other, or "" (also without a ledger).
 func (e *Exchange) Disagreement() string {
-	ask, answer, told := &e.heads[0], &e.heads[1], &e.heads[2]
+	ask, answer, metadata := &e.heads[0], &e.heads[1], &e.heads[2]
 	var wrong []string
 	var before *heading
-	for _, d := range []*heading{ask, answer, told} {
+	for _, d := range []*heading{ask, answer, metadata} {
 		if d.row == 0 {
 			continue
 		}
@@ -230,8 +230,8 @@ func (e *Exchange) Disagreement() string {
 		wrong = append(wrong, "WARC-IP-Address "+strconv.Quote(finding.Short(ask.addr))+" and "+
 			strconv.Quote(finding.Short(answer.addr)))
 	}
-	if told.row > 0 && !e.naming() { // without metadata a kill tore it off, or another finding names it
-		wrong = append(wrong, fmt.Sprintf("WARC-Concurrent-To: %q, %q and %q", ask.to, answer.to, told.to))
+	if metadata.row > 0 && !e.naming() { // without metadata a kill tore it off, or another finding names it
+		wrong = append(wrong, fmt.Sprintf("WARC-Concurrent-To: %q, %q and %q", ask.to, answer.to, metadata.to))
 	}
 	return strings.Join(wrong, "; ")
 }
@@ -239,27 +239,27 @@ func (e *Exchange) Disagreement() string {
 // naming reports whether the records of an exchange name each other as this crawler writes it: the first names the
 // answer, or the answer the request, and then metadata; metadata names the answer, or the request without one.
 func (e *Exchange) naming() bool {
-	ask, answer, told := &e.heads[0], &e.heads[1], &e.heads[2]
+	ask, answer, metadata := &e.heads[0], &e.heads[1], &e.heads[2]
 	known := answer.id
 	if answer.row == 0 {
 		known = e.LeftOut
 	}
 	names := func(d *heading, first bool, to ...string) bool {
-		if first && told.row > 0 {
-			to = append(to, told.id)
+		if first && metadata.row > 0 {
+			to = append(to, metadata.id)
 		}
-		if first && told.row == 0 { // a kill tore it off
+		if first && metadata.row == 0 { // a kill tore it off
 			return len(d.to) >= len(to) && len(d.to) <= len(to)+1 && slices.Equal(d.to[:len(to)], to)
 		}
 		return d.row == 0 || slices.Equal(d.to, to)
 	}
 	switch {
 	case ask.row == 0:
-		return names(answer, true) && names(told, false, known)
+		return names(answer, true) && names(metadata, false, known)
 	case known == "":
-		return names(ask, true) && names(told, false, ask.id)
+		return names(ask, true) && names(metadata, false, ask.id)
 	}
-	return names(ask, true, known) && names(answer, false, ask.id) && names(told, false, known)
+	return names(ask, true, known) && names(answer, false, ask.id) && names(metadata, false, known)
 }
 
 // onceOnly are the fields that WARC 1.1 defines. Of these only WARC-Concurrent-To may occur more than once (5.7).

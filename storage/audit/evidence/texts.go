@@ -19,12 +19,12 @@ import (
 
 // Store keeps the texts of robots.txt in a temporary file, each once, and parses of some of them in memory.
 type Store struct {
-	f    *os.File
-	n    int64
-	at   map[[32]byte]Text
-	by   map[readingKey]*naive.Reading
-	size int                 // of these
-	asks map[readingKey]pace // by reader; by RFC 9309 only
+	f     *os.File
+	n     int64
+	at    map[[32]byte]Text
+	by    map[readingKey]*naive.Reading
+	size  int                 // of these
+	paces map[readingKey]pace // by reader; by RFC 9309 only
 }
 
 // Text locates a text in the temporary file. The zero value is no text.
@@ -58,7 +58,7 @@ func NewStore(dir string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("audit: make a temporary file: %w", err)
 	}
-	return &Store{f: f, at: map[[32]byte]Text{}, by: map[readingKey]*naive.Reading{}, asks: map[readingKey]pace{}}, nil
+	return &Store{f: f, at: map[[32]byte]Text{}, by: map[readingKey]*naive.Reading{}, paces: map[readingKey]pace{}}, nil
 }
 
 func (t *Store) Close() {
@@ -69,8 +69,8 @@ func (t *Store) Close() {
 // Put keeps a text. If there are too many, it returns the zero Text.
 func (t *Store) Put(body []byte) (Text, error) {
 	sha := sha256.Sum256(body)
-	if had, ok := t.at[sha]; ok {
-		return had, nil
+	if known, ok := t.at[sha]; ok {
+		return known, nil
 	}
 	if t.n+int64(len(body)) > maxSpill {
 		return Text{}, nil
@@ -122,7 +122,7 @@ func (t *Store) reading(at Text, token, standard string) (*naive.Reading, error)
 // Pace returns the delays that a text requires. They outlive readings in memory: they are small and needed more often.
 func (t *Store) Pace(at Text, token string) (pace, error) {
 	k := readingKey{at.SHA256, token, "rfc9309"}
-	p, ok := t.asks[k]
+	p, ok := t.paces[k]
 	if ok {
 		return p, nil
 	}
@@ -132,10 +132,10 @@ func (t *Store) Pace(at Text, token string) (pace, error) {
 	}
 	p.Delay, _ = naive.Delay(b, token)
 	p.Rate, _ = naive.Rate(b, token)
-	if len(t.asks) >= maxPaces {
-		clear(t.asks)
+	if len(t.paces) >= maxPaces {
+		clear(t.paces)
 	}
-	t.asks[k] = p
+	t.paces[k] = p
 	return p, nil
 }
 
@@ -217,11 +217,11 @@ func Agree(vs []Verdict, l *storage.Line, allowed bool) bool {
 	if len(vs) == 0 {
 		return l.RobotsLine == 0
 	}
-	return slices.ContainsFunc(vs, func(v Verdict) bool { return v.tells(l, allowed) })
+	return slices.ContainsFunc(vs, func(v Verdict) bool { return v.matches(l, allowed) })
 }
 
-// tells reports whether v is the verdict in a line of the crawl, except for its quotation.
-func (v Verdict) tells(l *storage.Line, allowed bool) bool {
+// matches reports whether v is the verdict in a line of the crawl, except for its quotation.
+func (v Verdict) matches(l *storage.Line, allowed bool) bool {
 	return v.Allowed == allowed && v.Line == l.RobotsLine && (l.Standard == "" || l.Standard == v.Standard)
 }
 
@@ -246,19 +246,19 @@ func (t *Store) quote(text Text, v Verdict, target string) (w quote, certain boo
 
 // Misquoted returns the right quotation of the deciding robots.txt, or "" if the line quotes one of the verdicts it may mean.
 func (t *Store) Misquoted(text Text, vs []Verdict, l *storage.Line, target string, allowed bool) (right string, err error) {
-	told := quote{Rule: Plain(l.RobotsRule), Group: Plain(l.RobotsGroup), RunnerUp: Plain(l.RunnerUp)}
+	quoted := quote{Rule: Plain(l.RobotsRule), Group: Plain(l.RobotsGroup), RunnerUp: Plain(l.RunnerUp)}
 	for _, v := range vs {
-		if !v.tells(l, allowed) {
+		if !v.matches(l, allowed) {
 			continue
 		}
 		w, certain, err := t.quote(text, v, cmp.Or(v.Target, target))
 		if err != nil {
 			return "", err
 		}
-		if w == told || !certain && w.Rule == told.Rule || v.Line == 0 && told == (quote{}) {
+		if w == quoted || !certain && w.Rule == quoted.Rule || v.Line == 0 && quoted == (quote{}) {
 			return "", nil
 		}
-		right = w.String() + ", and not " + told.String()
+		right = w.String() + ", and not " + quoted.String()
 	}
 	return right, nil
 }

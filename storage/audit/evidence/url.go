@@ -80,8 +80,8 @@ const maxHost = 255 + len(":65535")
 
 var defaultPort = map[string]string{"http": "80", "https": "443"}
 
-// asked returns the URL of a request with that request-target, at the host of an authority.
-func asked(authority, target string) URL {
+// requestURL returns the URL of a request with that request-target, at the host of an authority.
+func requestURL(authority, target string) URL {
 	p, err := ParseURL(authority + target)
 	if err != nil || p.Authority != authority { // "*", or bytes that make no URL
 		return URL{authority, target, authority + target}

@@ -132,10 +132,10 @@ func TestTheAuditFindsEachForgery(t *testing.T) {
 	if t.Failed() {
 		return
 	}
-	met := map[string]int{}
+	seen := map[string]int{}
 	for _, r := range rows(t) {
 		if testing.Short() {
-			if met[r.class]++; met[r.class] > 2 {
+			if seen[r.class]++; seen[r.class] > 2 {
 				continue
 			}
 		}
@@ -417,10 +417,10 @@ func TestEachFieldOfEachHeadIsHeld(t *testing.T) {
 	every := effort(1, 4, 30)
 	dir := crawl(t)
 	honest := readEvidence(t, dir)
-	met := map[string]int{}
+	seen := map[string]int{}
 	for i, r := range honest.records {
 		kind := kindOf(honest, i)
-		if met[kind]++; met[kind] > 1 {
+		if seen[kind]++; seen[kind] > 1 {
 			continue
 		}
 		for j, f := range append(slices.Clone(r.fields), warc.Field{Name: "WARC-Truncated"}, warc.Field{Name: "X-More"}, warc.Field{Name: "WARC-IP-Address"}) {
@@ -447,7 +447,7 @@ func TestEachFieldOfEachHeadIsHeld(t *testing.T) {
 		}
 	}
 	for _, kind := range []string{"warcinfo", "request", "response", "revisit", "metadata", "refusals", "request alone", "metadata of a request"} {
-		assert.NotEqualf(t, 0, met[kind], "no %s", kind)
+		assert.NotEqualf(t, 0, seen[kind], "no %s", kind)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 // Host has the delays of an authority while its exchanges go by. The zero Host is ready to use.
 type Host struct {
 	// The last exchange, and until when the server asked for rest.
-	met         bool
+	seen        bool
 	began       time.Time // the latest start
 	end         time.Time // the latest end, or the latest that is known of it
 	ended       bool      // end is known
@@ -52,7 +52,7 @@ type Host struct {
 	Reduced bool // a redacted response may have required a rest
 
 	// An exchange was taken down since a RateLimit was archived, or a robots.txt: it may have had another.
-	unheard, unread bool
+	lostLimit, lostRobots bool
 
 	Required     time.Duration // the longest delay that floor or robots.txt required
 	RequiredBy   string
@@ -72,15 +72,15 @@ type Site struct {
 	Taken Taken
 }
 
-func (h *Host) Met() bool { return h.met }
+func (h *Host) Met() bool { return h.seen }
 
 // Crosses reports whether an exchange in a file is the host's first after another file.
-func (h *Host) Crosses(file string) bool { return h.met && h.file != file }
+func (h *Host) Crosses(file string) bool { return h.seen && h.file != file }
 
 // SetBack notes that the clock was set back: neither the delay before the next exchange nor the end of a rest is known.
 func (h *Host) SetBack() {
-	h.lost = h.lost || h.met
-	h.met, h.began, h.end, h.ended, h.res = false, time.Time{}, time.Time{}, false, 0
+	h.lost = h.lost || h.seen
+	h.seen, h.began, h.end, h.ended, h.res = false, time.Time{}, time.Time{}, false, 0
 	h.rest, h.restAt, h.backoff, h.spaced, h.emptied = time.Time{}, time.Time{}, time.Time{}, 0, 0
 	h.was, h.row = terms{}, pauses.Row{}
 	h.daily, h.dailyLost = nil, 0
@@ -187,7 +187,7 @@ func (h *Host) taken(e *evidence.Exchange, t Taken) {
 	if t.Before == 0 || e.Own { // response times and RateLimit do not affect the pace of an operator's own host
 		return
 	}
-	h.unheard, h.unread = true, true
+	h.lostLimit, h.lostRobots = true, true
 	for range min(t.Before, t.InAll, mostTaken) {
 		h.answers.add(answerTime{most: answerMost / answerFactor, taken: true})
 	}

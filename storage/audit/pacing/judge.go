@@ -82,7 +82,7 @@ func (j *Judge) whoAsked(l *storage.Line, to *Host, t *terms, required time.Dura
 	case storage.ByRequestRate:
 		return same("Request-rate", t.rate, to.was.rate)
 	case storage.ByRateLimit, storage.ByRetryAfter:
-		if to.Reduced || t.taken || to.unheard && l.PaceBy == storage.ByRateLimit {
+		if to.Reduced || t.taken || to.lostLimit && l.PaceBy == storage.ByRateLimit {
 			return "" // an answer that is left out, or was taken down, may have
 		}
 		if l.PaceBy == storage.ByRetryAfter {
@@ -127,7 +127,7 @@ func (j *Judge) timing(e *evidence.Exchange, to *Host, site Site) {
 	t := j.terms(e, to, site)
 	required, by := t.standing(j.m.Promises(), e.Own)
 	e.Due = required
-	if !to.met {
+	if !to.seen {
 		if to.lost {
 			j.found.Doubt(e.Authority, finding.Gap, "the clock was set back before it", 0, 0)
 			to.was = t
@@ -253,12 +253,12 @@ func (j *Judge) claimedGap(e *evidence.Exchange, to *Host, t *terms) {
 			j.hidden(e, to, seen)
 		}
 	}
-	if told := l.Gap > 0 && to.ended && l.Gap > seen+slack(seen); told && to.file != e.File {
+	if tooLong := l.Gap > 0 && to.ended && l.Gap > seen+slack(seen); tooLong && to.file != e.File {
 		f := e.Finding(finding.CrashInFlight, "the delay in the records: "+finding.Round(seen),
 			"the crawl recorded "+finding.Round(l.Gap)+": it was killed before it recorded its last response")
 		f.Place, f.Note = e.LineAt, true
 		j.found.Add(f)
-	} else if told {
+	} else if tooLong {
 		at("the delay in the records: "+finding.Round(seen), "the crawl recorded "+finding.Round(l.Gap))
 	}
 	required, by := t.all(t.standing(true, e.Own))
@@ -287,18 +287,18 @@ func (j *Judge) hidden(e *evidence.Exchange, to *Host, seen time.Duration) {
 func (j *Judge) After(e *evidence.Exchange, to *Host, m evidence.Measure) {
 	j.m = m
 	j.starts(e, to)
-	if !to.met || e.Began.After(to.began) {
+	if !to.seen || e.Began.After(to.began) {
 		to.began, to.latest = e.Began, sighting{e.URL, e.Began}
 	}
-	if end := e.End(); !to.met || !end.Before(to.end) {
+	if end := e.End(); !to.seen || !end.Before(to.end) {
 		to.end, to.ended, to.res, to.file = end, e.Ended, e.Resolution+time.Microsecond, e.File
 		if to.hasMetadata = e.Line != nil; to.hasMetadata {
 			to.ahead = e.Line.Ahead
 		}
 	}
-	to.met, to.lost, to.unread = true, false, to.unread && !e.Asked().IsRobots()
+	to.seen, to.lost, to.lostRobots = true, false, to.lostRobots && !e.Asked().IsRobots()
 	j.rest(e, to)
-	j.heard(e, to)
+	j.learn(e, to)
 }
 
 // terms are the delays due before an exchange, by their source (docs/trust/politeness.md, rules 7, 9 and 14).
@@ -326,7 +326,7 @@ const (
 )
 
 func (j *Judge) terms(e *evidence.Exchange, to *Host, site Site) (t terms) {
-	t.unsure = site.Unasked || site.Forgotten || site.Hearsay || to.unread
+	t.unsure = site.Unasked || site.Forgotten || site.Hearsay || to.lostRobots
 	t.taken = site.Taken.Before > 0
 	t.floor = j.m.Floor
 	if j.m.Promises() {
@@ -357,7 +357,7 @@ func (j *Judge) terms(e *evidence.Exchange, to *Host, site Site) (t terms) {
 	}
 	p := to.answers.pace()
 	t.answer, t.mayAnswer, t.unlessTaken = p.least, p.most, p.unlessTaken
-	if to.unheard {
+	if to.lostLimit {
 		t.unlessTaken, t.limit = max(t.unlessTaken, t.limit), 0
 	}
 	return t
@@ -407,8 +407,8 @@ func (h *Host) Cross(killed bool) {
 	}
 }
 
-// heard takes the values of an exchange that set the next delay: how long the answer took to begin, and RateLimit.
-func (j *Judge) heard(e *evidence.Exchange, to *Host) {
+// learn takes the values of an exchange that set the next delay: how long the answer took to begin, and RateLimit.
+func (j *Judge) learn(e *evidence.Exchange, to *Host) {
 	if !j.m.Promises() {
 		return
 	}
@@ -449,7 +449,7 @@ func (j *Judge) limited(e *evidence.Exchange, to *Host) {
 	}
 	end := e.End()
 	to.emptied = q.Wait
-	to.spaced, to.spacedUntil, to.spacedFor, to.unheard = q.Space, end.Add(q.Until), 0, false
+	to.spaced, to.spacedUntil, to.spacedFor, to.lostLimit = q.Space, end.Add(q.Until), 0, false
 	if until := end.Add(q.Wait); q.Wait > 0 && until.After(to.backoff) {
 		to.backoff, to.restAt, to.restFor = until, end, -1
 		to.backoffWhy = fmt.Sprintf("RateLimit: %s, of which nothing is left for %v (politeness rule 14)",

@@ -311,7 +311,7 @@ func (l *Ledger) faults(found finding.Report) {
 		found(finding.Finding{Code: finding.LedgerLines, Place: finding.Place{File: l.o.Dir}, Observed: "more faults",
 			Required: "a ledger as the ledger reference defines it"})
 	}
-	for _, m := range l.unsaid {
+	for _, m := range l.silent {
 		found(finding.Finding{Code: finding.LedgerLines, Place: finding.Place{File: l.o.Dir}, Time: m.Time,
 			Required: "a mark of a run that records the kill of the run before, which has no stop (ledger reference)",
 			Observed: "it records no kill"})
@@ -381,7 +381,7 @@ func (l *Ledger) hides(e *evidence.Exchange, found finding.Report) {
 	found(f)
 }
 
-func (l *Ledger) tell(r *audit.Result, v *vouching) {
+func (l *Ledger) report(r *audit.Result, v *vouching) {
 	c := l.check
 	r.Ledger = c
 	if c.SignerKnown {

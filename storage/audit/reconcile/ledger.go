@@ -67,7 +67,7 @@ type Ledger struct {
 	redacted  redacted
 	taken     taken
 	problem   []ledger.Entry
-	unsaid    []*ledger.Mark // marks of runs that do not record a kill of the run before
+	silent    []*ledger.Mark // marks of runs that do not record a kill of the run before
 	unset     []*ledger.Mark // those that record a step back of the clock, though no line before is so late
 	latest    time.Time      // of lines and marks so far
 	kills     []ledger.Entry // problems that a kill leaves: the lines are valid
@@ -163,8 +163,8 @@ func (l *Ledger) mark(e *ledger.Entry) {
 	defer func() { l.latest = later(l.latest, m.Time) }()
 	switch m.Kind {
 	case ledger.KindRun:
-		if l.runs.open && !m.Killed && len(l.unsaid) < maxProblems {
-			l.unsaid = append(l.unsaid, m)
+		if l.runs.open && !m.Killed && len(l.silent) < maxProblems {
+			l.silent = append(l.silent, m)
 		}
 		// Both are read off the clock in microseconds, and cut. A line that was forgotten may have been so late.
 		late := m.Time.Add(m.ClockBack - time.Millisecond)
@@ -260,7 +260,7 @@ func (l *Ledger) Close(ctx context.Context, r *audit.Result, found finding.Repor
 	if !l.runs.moreArchived {
 		l.odd = append(l.odd, l.tooSoon...)
 	}
-	for _, f := range slices.Concat(l.optedOut.asked, l.raised.wrong, l.odd) {
+	for _, f := range slices.Concat(l.optedOut.findings, l.raised.wrong, l.odd) {
 		found(f)
 	}
 	v, err := l.log.judge(ctx, l.check, found)
@@ -273,8 +273,8 @@ func (l *Ledger) Close(ctx context.Context, r *audit.Result, found finding.Repor
 	if err := l.groups(ctx, func(lines, records []row) { l.judge(lines, records, found) }); err != nil {
 		return err
 	}
-	l.redacted.tell(l.o.Dir, found)
-	l.tell(r, v)
+	l.redacted.report(l.o.Dir, found)
+	l.report(r, v)
 	return nil
 }
 
@@ -316,7 +316,7 @@ func (l *Ledger) lastTraces(lines, records []row) {
 		if x := l.runs.known(l.runs.of(a.at().File)); x != nil {
 			x.alone = later(x.alone, a.traced())
 			if !a.refusal {
-				x.untold++
+				x.withoutLine++
 			}
 		}
 	}
@@ -325,21 +325,21 @@ func (l *Ledger) lastTraces(lines, records []row) {
 func (l *Ledger) judge(lines, records []row, found finding.Report) {
 	both := min(len(lines), len(records))
 	for i := range both {
-		said := differences(&lines[i], &records[i])
-		if of := l.runs.of(records[i].at().File); said == "" && !lines[i].refusal && of != noRun &&
+		differing := differences(&lines[i], &records[i])
+		if of := l.runs.of(records[i].at().File); differing == "" && !lines[i].refusal && of != noRun &&
 			!l.runs.alike(of, lines[i].run) {
-			said = fmt.Sprintf("the line is of run %d of the ledger, and the record's file of run %d", lines[i].run, of)
+			differing = fmt.Sprintf("the line is of run %d of the ledger, and the record's file of run %d", lines[i].run, of)
 		}
-		if said != "" && l.redacted.body(&lines[i], &records[i]) {
+		if differing != "" && l.redacted.body(&lines[i], &records[i]) {
 			l.check.Redacted++
-			said = ""
+			differing = ""
 		}
-		if records[i].damaged && (said == "" || records[i].gone) {
+		if records[i].damaged && (differing == "" || records[i].gone) {
 			continue
 		}
-		if said != "" {
+		if differing != "" {
 			f := lines[i].finding(finding.LedgerDiffers, "equal values in line and record of a request",
-				lines[i].place+": "+said)
+				lines[i].place+": "+differing)
 			f.Place = records[i].at()
 			found(f)
 			continue
@@ -365,8 +365,8 @@ func (l *Ledger) alone(a *row, code finding.Code, required, observed string, fou
 		l.check.InFlight++
 		f.Code, f.Note, f.Observed = finding.CrashInFlight, true, f.Observed+": in flight at a crash"
 	} else if x := l.runs.known(l.runs.of(f.File)); code == finding.LedgerMissing && x != nil && x.killed &&
-		x.untold > x.most() {
-		f.Observed += fmt.Sprintf(", like %d requests of its run: a kill leaves %d at most", x.untold, x.most())
+		x.withoutLine > x.most() {
+		f.Observed += fmt.Sprintf(", like %d requests of its run: a kill leaves %d at most", x.withoutLine, x.most())
 	}
 	found(f)
 }
@@ -498,16 +498,16 @@ func lineRow(place string, l *storage.Line) row {
 
 func recordRow(e *evidence.Exchange) row {
 	d := storage.Line{Status: e.Status}
-	told := e.Status
+	status := e.Status
 	if e.Line != nil {
-		d, told = *e.Line, e.Line.Status
-		if d.Status = e.Status; e.Cut == evidence.CutUnread && told == 0 {
+		d, status = *e.Line, e.Line.Status
+		if d.Status = e.Status; e.Cut == evidence.CutUnread && status == 0 {
 			d.Status = 0 // its head may begin with a status, but it is not HTTP
 		}
 	}
 	a := exchangeRow(false, cmp.Or(e.LeftOut, e.Record), placeText(e.Place), &d, e.URL, e.Began)
-	if a.bare = e.Line == nil; !a.bare && told != d.Status {
-		a.fields[fieldStatus] += fmt.Sprintf(", and %d in the metadata", told)
+	if a.bare = e.Line == nil; !a.bare && status != d.Status {
+		a.fields[fieldStatus] += fmt.Sprintf(", and %d in the metadata", status)
 	}
 	a.fields[fieldAddress] = addressText(e.Addr)
 	a.fields[fieldOctets], a.fields[fieldType] = strconv.FormatInt(e.Octets, 10),
@@ -581,13 +581,13 @@ func parseRow(b []byte) (a row) {
 }
 
 func differences(line, record *row) string {
-	var said []string
+	var names []string
 	for i, f := range line.fields {
 		if i < len(record.fields) && !alike(i, line, record) && !(record.bare && i >= fieldBlocks) {
-			said = append(said, fmt.Sprintf("%s: the line has %s, the record %s", fieldNames[i], f, record.fields[i]))
+			names = append(names, fmt.Sprintf("%s: the line has %s, the record %s", fieldNames[i], f, record.fields[i]))
 		}
 	}
-	return strings.Join(said, "; ")
+	return strings.Join(names, "; ")
 }
 
 func alike(i int, line, record *row) bool {

@@ -27,14 +27,14 @@ import (
 func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
 func pair(i int, began time.Time) (*evidence.Exchange, storage.Line) {
-	e := asked(fmt.Sprintf("http://a.test/%d", i), began, 40*time.Millisecond, 200)
+	e := exchange(fmt.Sprintf("http://a.test/%d", i), began, 40*time.Millisecond, 200)
 	l := storage.Line{
 		Time: e.End(), URL: e.URL, Decision: "allow", RobotsLine: 2, RobotsRule: "Allow: /", RobotsGroup: "*", RobotsSHA256: "ab", Pace: time.Second, PaceBy: "floor",
 		Gap: 1100 * time.Millisecond, Attempt: 1, Began: e.Began, Took: e.Took, Status: 200, Outcome: "fetched", Record: e.Record,
 	}
-	told := l
-	told.Record = ""
-	e.Line = &told
+	line := l
+	line.Record = ""
+	e.Line = &line
 	return e, l
 }
 
@@ -293,7 +293,7 @@ func TestACrawlMayBeKilledMoreOftenThanFaultsAreKept(t *testing.T) {
 
 const ourAgent = "curtsy/1 (+https://o.example)"
 
-func asked(url string, began time.Time, took time.Duration, status int) *evidence.Exchange {
+func exchange(url string, began time.Time, took time.Duration, status int) *evidence.Exchange {
 	authority := evidence.AuthorityOf(url)
 	return &evidence.Exchange{
 		Place: finding.Place{File: "a.warc.gz", Offset: 7, Record: fmt.Sprintf("urn:uuid:%s@%d", url, began.UnixNano())}, URL: url, Authority: authority,
@@ -305,12 +305,12 @@ func asked(url string, began time.Time, took time.Duration, status int) *evidenc
 func witnessed(t *testing.T, w audit.Witness, es ...*evidence.Exchange) (*audit.Result, []finding.Finding) {
 	t.Helper()
 	var found []finding.Finding
-	say := func(f finding.Finding) { found = append(found, f) }
+	report := func(f finding.Finding) { found = append(found, f) }
 	for _, e := range es {
-		require.NoError(t, w.Exchange(t.Context(), e, say))
+		require.NoError(t, w.Exchange(t.Context(), e, report))
 	}
 	r := &audit.Result{Level: audit.SelfConsistent}
-	require.NoError(t, w.Close(t.Context(), r, say))
+	require.NoError(t, w.Close(t.Context(), r, report))
 	return r, found
 }
 

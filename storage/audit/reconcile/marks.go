@@ -25,10 +25,10 @@ import (
 
 // optOuts compares the opt-out lists that lines name with those in force in their run: by warcinfo record and marks.
 type optOuts struct {
-	marked  map[listOf]bool    // by marks
-	changed map[int]bool       // runs whose lists changed
-	told    map[int][]string   // of runs, by their warcinfo records
-	named   map[listOf]namedBy // by lines
+	marked   map[listOf]bool    // by marks
+	changed  map[int]bool       // runs whose lists changed
+	declared map[int][]string   // of runs, by their warcinfo records
+	named    map[listOf]namedBy // by lines
 }
 
 type listOf struct {
@@ -57,17 +57,17 @@ func (o *optOuts) mark(run int, m *ledger.Mark) {
 
 func (o *optOuts) line(run int, l *storage.Line, place string) {
 	of := listOf{run, l.List}
-	if _, met := o.named[of]; l.List == "" || met || len(o.named) >= maxLists {
+	if _, known := o.named[of]; l.List == "" || known || len(o.named) >= maxLists {
 		return
 	}
 	o.named[of] = namedBy{l.URL, l.Time, place}
 }
 
 func (o *optOuts) info(run int, in *evidence.Info) {
-	if _, met := o.told[run]; met || len(o.told) >= maxLists {
+	if _, known := o.declared[run]; known || len(o.declared) >= maxLists {
 		return
 	}
-	o.told[run] = listsIn(in)
+	o.declared[run] = listsIn(in)
 }
 
 func listsIn(in *evidence.Info) (lists []string) {
@@ -85,8 +85,8 @@ func (o *optOuts) judge(found finding.Report) {
 		return
 	}
 	for of, by := range o.named {
-		lists, met := o.told[of.run]
-		if !met || o.marked[of] || slices.Contains(lists, of.digest) || o.changed[of.run] && len(lists) > 1 {
+		lists, known := o.declared[of.run]
+		if !known || o.marked[of] || slices.Contains(lists, of.digest) || o.changed[of.run] && len(lists) > 1 {
 			continue
 		}
 		found(finding.Finding{Code: finding.OptOuts, URL: by.url, Authority: evidence.AuthorityOf(by.url), Time: by.time,
@@ -105,17 +105,17 @@ type optedOut struct {
 
 	changed time.Time // when the lists changed within the run; zero if they did not
 
-	inForce optout.List
-	entries []entry         // of inForce, in its order
-	has     map[string]bool // entries that lines name, with their list
-	asked   []finding.Finding
+	inForce  optout.List
+	entries  []entry         // of inForce, in its order
+	has      map[string]bool // entries that lines name, with their list
+	findings []finding.Finding
 }
 
 // entry is an entry in force (docs/trust/opt-out.md).
 type entry struct {
-	text, said string
-	from       time.Time
-	of         string // the authority to which it applies from the very moment on; "*" for all
+	text, source string
+	from         time.Time
+	of           string // the authority to which it applies from the very moment on; "*" for all
 }
 
 // underWay is how long after an entry came into force a request that was decided before may begin.
@@ -187,13 +187,13 @@ func (o *optedOut) line(l *storage.Line, place string) {
 		}
 		return
 	}
-	if l.Record == "" || l.Time.Before(l.Began) || len(o.entries) == 0 || len(o.asked) >= maxProblems {
+	if l.Record == "" || l.Time.Before(l.Began) || len(o.entries) == 0 || len(o.findings) >= maxProblems {
 		return
 	}
 	if e, under := o.find(u, l); under {
-		o.asked = append(o.asked, finding.Finding{Code: finding.OptOuts, URL: l.URL, Authority: u.Authority().Origin(), Time: l.Began,
+		o.findings = append(o.findings, finding.Finding{Code: finding.OptOuts, URL: l.URL, Authority: u.Authority().Origin(), Time: l.Began,
 			Place:    finding.Place{Record: l.Record},
-			Required: "nothing that an opt-out list refuses (politeness rule 16): " + finding.Short(e.text) + ", by " + e.said,
+			Required: "nothing that an opt-out list refuses (politeness rule 16): " + finding.Short(e.text) + ", by " + e.source,
 			Observed: fmt.Sprintf("%s: it was requested", place)})
 	}
 }
@@ -224,13 +224,13 @@ func (o *optedOut) find(u canon.URL, l *storage.Line) (e entry, is bool) {
 
 // redacted has the redactions by the ledger's marks. Any other omission or change is a violation.
 type redacted struct {
-	bodies  map[[16]byte]body // of records without their bodies, by the keys of rows
-	told    []takedown
-	more    int64 // takedowns beyond maxProblems
-	stubs   [][2]int64
-	before  time.Time // of the last line or mark that has one
-	pending bool      // a stub came since
-	full    bool      // there are too many records or stubs to keep them apart
+	bodies    map[[16]byte]body // of records without their bodies, by the keys of rows
+	takedowns []takedown
+	more      int64 // takedowns beyond maxProblems
+	stubs     [][2]int64
+	before    time.Time // of the last line or mark that has one
+	pending   bool      // a stub came since
+	full      bool      // there are too many records or stubs to keep them apart
 }
 
 // body has the ledger's digests of a redacted body.
@@ -263,16 +263,16 @@ func (t *redacted) mark(m *ledger.Mark) {
 			t.bodies[keyOf(of.ID)] = body{blocks: of.Blocks}
 		}
 	}
-	n := len(t.told)
-	if n == 0 || t.told[n-1].subject != r.Subject {
+	n := len(t.takedowns)
+	if n == 0 || t.takedowns[n-1].subject != r.Subject {
 		if n == maxProblems {
 			t.more++
 			return
 		}
-		t.told = append(t.told, takedown{at: m.Time, extent: r.Extent, reason: r.Reason, subject: r.Subject})
+		t.takedowns = append(t.takedowns, takedown{at: m.Time, extent: r.Extent, reason: r.Reason, subject: r.Subject})
 		n++
 	}
-	last := &t.told[n-1]
+	last := &t.takedowns[n-1]
 	last.records += int64(len(r.Records))
 	last.lines += int64(len(r.Entries))
 	last.files += int64(len(r.Files))
@@ -322,8 +322,8 @@ func (t *redacted) body(line, record *row) bool {
 	return differences(&bare, record) == ""
 }
 
-func (t *redacted) tell(dir string, found finding.Report) {
-	for _, d := range t.told {
+func (t *redacted) report(dir string, found finding.Report) {
+	for _, d := range t.takedowns {
 		what := "the bodies of " + plainly.Count(d.records, "record")
 		if d.extent == ledger.ExtentAll {
 			what = fmt.Sprintf("%s and %s", plainly.Count(d.records, "request"), plainly.Count(d.lines, "line"))
@@ -346,9 +346,9 @@ func (t *redacted) tell(dir string, found finding.Report) {
 // taken locates redacted lines: their stubs name no host, but the map of hosts counts all lines of each, in the order
 // of the host's exchanges. A host without missing lines lost none, and between two lines at most one per stub.
 type taken struct {
-	any       bool
-	exchanges int // that marks name, redacted completely
-	untold    int // of those, the ones without a line: a kill had torn it off
+	any         bool
+	exchanges   int // that marks name, redacted completely
+	withoutLine int // of those, the ones without a line: a kill had torn it off
 
 	origin  string
 	counted bool                 // the map is that of the last checkpoint
@@ -368,7 +368,7 @@ func (t *taken) mark(m *ledger.Mark) {
 	t.exchanges += len(m.Redaction.Records)
 	for _, of := range m.Redaction.Records {
 		if of.Blocks == "" {
-			t.untold++
+			t.withoutLine++
 		}
 	}
 }
@@ -386,7 +386,7 @@ func (t *taken) read(ctx context.Context, dir string, maps []*ledger.Mark, bodie
 		}
 	}
 	seen := map[hostmap.Hash]int{}
-	stubs, met := 0, map[string]int{}
+	stubs, counts := 0, map[string]int{}
 	t.before = map[[16]byte]int{}
 	for e, err := range ledger.Skim(dir) {
 		if err == nil {
@@ -412,12 +412,12 @@ func (t *taken) read(ctx context.Context, dir string, maps []*ledger.Mark, bodie
 			bodies[key] = body{of.blocks, e.Line.Payload}
 		}
 		name := evidence.AuthorityOf(e.Line.URL)
-		if n := stubs - met[name]; n > 0 {
+		if n := stubs - counts[name]; n > 0 {
 			if t.full = t.full || len(t.before) == maxTaken; !t.full {
 				t.before[key] = n
 			}
 		}
-		met[name] = stubs
+		counts[name] = stubs
 	}
 	t.missing = map[hostmap.Hash]int{}
 	for h, err := range ledger.Hosts(dir) {
@@ -439,7 +439,7 @@ func (t *taken) of(url string) int {
 	if !t.counted {
 		return t.exchanges
 	}
-	return min(t.missing[t.key(url)]+t.untold, t.exchanges)
+	return min(t.missing[t.key(url)]+t.withoutLine, t.exchanges)
 }
 
 func (l *Ledger) Taken(e *evidence.Exchange) (of pacing.Taken) {
@@ -483,5 +483,5 @@ func (r *runs) mayLackLine(e *evidence.Exchange) bool {
 func (l *Ledger) explains(e *evidence.Exchange, end time.Time) bool {
 	t := &l.taken
 	return l.redacted.within(end, end) && (!t.counted || t.missing[t.key(e.URL)] > 0) ||
-		t.untold > 0 && l.runs.mayLackLine(e)
+		t.withoutLine > 0 && l.runs.mayLackLine(e)
 }

@@ -21,11 +21,11 @@ func TestAMarkExplainsABodyAndNothingElse(t *testing.T) {
 	const id, blocks = "urn:uuid:1", "b10c"
 	line := storage.Line{Record: id, URL: "http://a.test/", Began: minute(0), Status: 200, Payload: "ab", Blocks: blocks, Heads: "4ead",
 		Decision: storage.DecisionAllow, Octets: 100}
-	told := line
-	told.Payload, told.Blocks = "", ""
+	changed := line
+	changed.Payload, changed.Blocks = "", ""
 	record := func() *evidence.Exchange {
 		return &evidence.Exchange{URL: line.URL, Place: finding.Place{Record: id}, Began: line.Began, Status: 200, Answered: true, Octets: 40,
-			Line: &told, Cut: "unspecified", Blocks: "other", Heads: "4ead"}
+			Line: &changed, Cut: "unspecified", Blocks: "other", Heads: "4ead"}
 	}
 	mark := func(r ledger.Redaction) *ledger.Mark {
 		return &ledger.Mark{Kind: ledger.KindRedaction, Time: minute(1), Redaction: &r}
@@ -81,13 +81,13 @@ func TestEachTakedownIsNamedOnce(t *testing.T) {
 		r.mark(&ledger.Mark{Kind: ledger.KindRedaction, Time: minute(i), Redaction: &ledger.Redaction{Extent: ledger.ExtentAll,
 			Subject: subject, Reason: "by mail", Records: make([]ledger.RedactedRecord, 2), Entries: make([]int64, 3)}})
 	}
-	var said []string
-	r.tell("ledger", func(f finding.Finding) {
+	var got []string
+	r.report("ledger", func(f finding.Finding) {
 		assert.Truef(t, f.Code == finding.TakenDown && f.Note, "%+v", f)
-		said = append(said, f.Observed)
+		got = append(got, f.Observed)
 	})
-	if len(said) != 2 || said[0] != `4 requests and 6 lines; the reason: "by mail"` || said[1] != `2 requests and 3 lines; the reason: "by mail"` {
-		t.Errorf("%q", said)
+	if len(got) != 2 || got[0] != `4 requests and 6 lines; the reason: "by mail"` || got[1] != `2 requests and 3 lines; the reason: "by mail"` {
+		t.Errorf("%q", got)
 	}
 }
 
@@ -102,7 +102,7 @@ func takenDown(t *testing.T, urls string, killed bool) (w *Ledger, of map[string
 	gone, now := map[string]bool{}, time.Now().UTC().Truncate(time.Microsecond)
 	for i, word := range strings.Fields(urls) {
 		url := "http://" + strings.TrimRight(word, "!?")
-		e := asked(url, now.Add(time.Duration(i)*2*time.Second), 40*time.Millisecond, 200)
+		e := exchange(url, now.Add(time.Duration(i)*2*time.Second), 40*time.Millisecond, 200)
 		l := storage.Line{Time: e.End(), URL: url, Decision: "allow", Attempt: 1, Began: e.Began, Took: e.Took, Status: 200,
 			Outcome: "fetched", Record: e.Record, Gap: time.Second, Blocks: "b10c"}
 		if strings.HasPrefix(url, "http://refused.test/") {
@@ -185,9 +185,9 @@ func TestATakedownExplainsAPauseOfItsHostAlone(t *testing.T) {
 		w, _, es := takenDown(t, urls, false)
 		e := es["a.test/3"]
 		e.Since = e.Began.Add(-4 * time.Second)
-		said := false
-		w.hides(e, func(finding.Finding) { said = true })
-		assert.NotEqualf(t, want, said, "%s: explained", urls)
+		reported := false
+		w.hides(e, func(finding.Finding) { reported = true })
+		assert.NotEqualf(t, want, reported, "%s: explained", urls)
 	}
 	w, _, es := takenDown(t, "a.test/1 a.test/2 a.test/3!? a.test/4?", true)
 	e := es["a.test/4"]

@@ -61,23 +61,23 @@ func (r *runs) mayLackMark(file string) bool {
 	if x == nil || !x.killed || r.ends[n] != file || r.last > n {
 		return false
 	}
-	return !slices.ContainsFunc(r.all[n+1:], func(later run) bool { return later.told || !later.killed })
+	return !slices.ContainsFunc(r.all[n+1:], func(later run) bool { return later.hasLine || !later.killed })
 }
 
 const noRun = -1
 
 type run struct {
 	killed      bool      // it did not end in good order
-	told        bool      // the ledger has a line of it
+	hasLine     bool      // the ledger has a line of it
 	begun, last time.Time // its mark, and its last trace in the ledger; zero before the first mark
 
 	warcinfo string // the digest that its mark binds
 	mark     *ledger.Mark
 	dated    time.Time // the latest of its lines
 
-	alone  time.Time // the last of its records without a line
-	untold int       // how many exchanges these are
-	atOnce int       // its maximum of concurrent exchanges, by its warcinfo record
+	alone       time.Time // the last of its records without a line
+	withoutLine int       // how many exchanges these are
+	atOnce      int       // its maximum of concurrent exchanges, by its warcinfo record
 
 	// pairs are, by authority, the latest starts that both sides have within the time that a kill may tear off. Both are
 	// appended to, so that kill cannot have lost earlier exchanges of the authority.
@@ -152,7 +152,7 @@ func (r *runs) known(n int) *run {
 func (r *runs) line(t time.Time) {
 	r.trace(t)
 	if x := r.known(r.now()); x != nil {
-		x.told, x.dated = true, later(x.dated, t)
+		x.hasLine, x.dated = true, later(x.dated, t)
 	}
 }
 
@@ -209,7 +209,7 @@ func (r *runs) inFlight(a *row, running bool) bool {
 	if x == nil || !x.killed || x.passed(a) || fromMicro(a.began).Before(x.begun.Add(-atBegin)) {
 		return false
 	}
-	return (x.torn(t) || !t.Before(x.alone.Add(-atCrash))) && (running || a.refusal || x.untold <= x.most())
+	return (x.torn(t) || !t.Before(x.alone.Add(-atCrash))) && (running || a.refusal || x.withoutLine <= x.most())
 }
 
 // most bounds the exchanges that a kill of x leaves without a line: those with lines not durable, and those in flight.
@@ -277,14 +277,14 @@ func (l *Ledger) declared(x *run, f finding.Finding, in *evidence.Info, found fi
 	if x == nil || x.mark == nil || len(in.Fields) >= evidence.MaxInfo {
 		return
 	}
-	says, key := in.LedgerKey, x.mark.Key
-	if says == "" || key == "" { // there was no key, or the ledger is not signed, which the level shows
-		says, key = "", ""
+	declared, key := in.LedgerKey, x.mark.Key
+	if declared == "" || key == "" { // there was no key, or the ledger is not signed, which the level shows
+		declared, key = "", ""
 	}
 	for _, c := range [...]struct{ field, says, mark, marked string }{
 		{"config-sha256", in.ConfigSHA, "settings_sha256", x.mark.Settings},
 		{"opt-out-sha256", listsDigest(listsIn(in)), "optouts_sha256", x.mark.OptOuts},
-		{"ledger-key", says, "key", key},
+		{"ledger-key", declared, "key", key},
 	} {
 		if c.says != c.marked {
 			f.Required = fmt.Sprintf("%s as the mark of the run has %s (ledger reference): %q", c.field, c.mark, c.marked)
@@ -388,11 +388,11 @@ func (r *raised) line(l *storage.Line, place string) {
 			return
 		}
 	}
-	told := r.by.Of(at).Delay
+	operator := r.by.Of(at).Delay
 	required := "an earlier mark that the operator increased the delay of the host to " + finding.Round(l.Pace)
 	observed := fmt.Sprintf("%s has it, but no mark does", place)
-	if told > 0 {
-		observed = fmt.Sprintf("%s has it, but the marks have %s", place, finding.Round(told))
+	if operator > 0 {
+		observed = fmt.Sprintf("%s has it, but the marks have %s", place, finding.Round(operator))
 	}
 	r.wrong = append(r.wrong, finding.Finding{Code: finding.GapTold, URL: l.URL, Authority: a, Time: l.Time, Required: required, Observed: observed})
 }

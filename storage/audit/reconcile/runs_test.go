@@ -33,7 +33,7 @@ type life struct {
 // lived writes the ledger of some runs in virtual time, and returns the exchanges of the archive: a file for each run.
 func lived(t *testing.T, lives ...life) (dir string, es []*evidence.Exchange) {
 	dir = t.TempDir()
-	begun := 0
+	n := 0
 	for i, one := range lives {
 		next := t.TempDir()
 		synctest.Test(t, func(t *testing.T) { // a separate bubble: its clock begins again, and can be set
@@ -49,7 +49,7 @@ func lived(t *testing.T, lives ...life) (dir string, es []*evidence.Exchange) {
 			}
 			w := beginRun(t, o)
 			for k := range one.n {
-				e, l := pair(begun+k, time.Now())
+				e, l := pair(n+k, time.Now())
 				e.File = file
 				e.Record = fmt.Sprintf("urn:%d-%d", i, k)
 				l.Record = e.Record
@@ -68,7 +68,7 @@ func lived(t *testing.T, lives ...life) (dir string, es []*evidence.Exchange) {
 		if one.killed {
 			dir = next
 		}
-		begun += one.n
+		n += one.n
 	}
 	return dir, es
 }
@@ -243,12 +243,12 @@ func TestAFileIsOfTheRunWhoseMarkBindsIt(t *testing.T) {
 			}
 			w := witness(t, Options{Dir: dir})
 			var found []finding.Finding
-			say := func(f finding.Finding) { found = append(found, f) }
+			report := func(f finding.Finding) { found = append(found, f) }
 			for i, e := range es {
-				_ = w.Info(t.Context(), &evidence.Info{Place: finding.Place{File: e.File}, SHA256: infoOf(c.files[i])}, say)
-				require.NoError(t, w.Exchange(t.Context(), e, say))
+				_ = w.Info(t.Context(), &evidence.Info{Place: finding.Place{File: e.File}, SHA256: infoOf(c.files[i])}, report)
+				require.NoError(t, w.Exchange(t.Context(), e, report))
 			}
-			require.NoError(t, w.Close(t.Context(), &audit.Result{}, say))
+			require.NoError(t, w.Close(t.Context(), &audit.Result{}, report))
 			assert.Equal(t, c.want, codesOf(found))
 		})
 	}
@@ -259,18 +259,18 @@ func TestACrawlThatRunsMayHaveMoreInFlight(t *testing.T) {
 	dir := t.TempDir()
 	book := beginRun(t, ledger.Options{Dir: dir, Warcinfo: infoOf(e.File)})
 	defer book.Close()
-	tell := func(l storage.Line) {
+	line := func(l storage.Line) {
 		require.NoError(t, book.Append(t.Context(), l))
 		require.NoError(t, book.Sync(t.Context()))
 	}
-	tell(l)
+	line(l)
 	w := witness(t, Options{Dir: dir})
 	inform(t, w, e.File)
 	es := []*evidence.Exchange{e}
 	for i := range ledger.MaxUnsynced + usualAtOnce + 1 {
 		e, l := pair(i+1, e.Began.Add(time.Second+time.Duration(i)*time.Millisecond))
 		if es = append(es, e); i%100 == 0 {
-			tell(l)
+			line(l)
 		}
 	}
 	_, found := witnessed(t, w, es...)
@@ -283,15 +283,15 @@ func TestChange_NeedsAnEarlierRun(t *testing.T) {
 		l.Change = storage.ChangeUnchanged
 		w := witness(t, Options{Dir: written(t, true, l)})
 		got := ""
-		say := func(f finding.Finding) {
+		report := func(f finding.Finding) {
 			if f.Code == finding.LedgerLines {
 				got = string(f.Code)
 			}
 		}
 		for _, name := range []string{file, e.File} {
-			_ = w.Info(t.Context(), &evidence.Info{Place: finding.Place{File: name}, SHA256: infoOf(name)}, say)
+			_ = w.Info(t.Context(), &evidence.Info{Place: finding.Place{File: name}, SHA256: infoOf(name)}, report)
 		}
-		err := w.Close(t.Context(), &audit.Result{}, say)
+		err := w.Close(t.Context(), &audit.Result{}, report)
 		assert.Truef(t, err == nil && got == want, "%s: %q, %v; want %q", file, got, err, want)
 	}
 }

@@ -173,7 +173,7 @@ func (u *uncovered) line(l *storage.Line, index int64) {
 	}
 	if u.over {
 		u.over = false // the first is enough
-		u.say("the mark of a run before its requests (ledger reference)", fmt.Sprintf("the request in entry %d is after the stop "+
+		u.report("the mark of a run before its requests (ledger reference)", fmt.Sprintf("the request in entry %d is after the stop "+
 			"of its run", index))
 	}
 	at := l.Began.Add(l.Took - l.Ahead)
@@ -197,17 +197,17 @@ func (u *uncovered) end() {
 	switch {
 	case u.first.IsZero():
 	case !u.has:
-		u.say("a checkpoint at the start of a run, before its first request (ledger reference)",
+		u.report("a checkpoint at the start of a run, before its first request (ledger reference)",
 			fmt.Sprintf("the run of the request in entry %d has none", u.index))
 	case apart > longest:
-		u.say(fmt.Sprintf("a checkpoint every %.0f minutes while lines come: a kill leaves no more without one (ledger reference)",
+		u.report(fmt.Sprintf("a checkpoint every %.0f minutes while lines come: a kill leaves no more without one (ledger reference)",
 			ledger.Interval.Minutes()), fmt.Sprintf("from entry %d on, %s of requests have none", u.index,
 			finding.Round(apart)))
 	}
 	*u = uncovered{wrong: u.wrong}
 }
 
-func (u *uncovered) say(required, observed string) {
+func (u *uncovered) report(required, observed string) {
 	if len(u.wrong) < maxLate {
 		u.wrong = append(u.wrong, finding.Finding{Code: finding.LedgerRoot, Time: u.first, Required: required, Observed: observed})
 	}
@@ -223,7 +223,7 @@ type vouching struct {
 	found     finding.Report
 	forks     []fork
 	good      int64                   // the largest size of a checkpoint that is signed, and of these lines
-	met       map[string]bool         // vouchers
+	vouchers  map[string]bool         // vouchers
 	cosigners map[checkpoint.Key]bool // witnesses that cosigned a checkpoint, be it of these lines or not
 	last      map[string]int          // index in Lodged of the last time, for each repeated voucher
 }
@@ -240,7 +240,7 @@ func (l *vouched) judge(ctx context.Context, v *audit.LedgerCheck, found finding
 		v.Keys = append(v.Keys, k.String())
 	}
 	j := &vouching{vouched: l, LedgerCheck: v, friends: l.known(), found: found,
-		met: map[string]bool{}, cosigners: map[checkpoint.Key]bool{}, last: map[string]int{}}
+		vouchers: map[string]bool{}, cosigners: map[checkpoint.Key]bool{}, last: map[string]int{}}
 	for _, size := range l.sizes {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -255,7 +255,7 @@ func (l *vouched) judge(ctx context.Context, v *audit.LedgerCheck, found finding
 	if n, err := ledger.ReadNote(filepath.Join(l.o.Dir, ledger.CheckpointName)); err == nil && l.stored(n.Size) {
 		// Package ledger checks the signatures of the stored ones; this is the one that operators submit.
 		if k := l.at[n.Size].key; !k.IsZero() && !n.SignedBy(k) {
-			j.say(finding.LedgerSigner, filepath.Join(l.o.Dir, ledger.CheckpointName), "a latest checkpoint that the key of its run, "+
+			j.report(finding.LedgerSigner, filepath.Join(l.o.Dir, ledger.CheckpointName), "a latest checkpoint that the key of its run, "+
 				k.Name()+", has signed", "it is not")
 		}
 	}
@@ -263,12 +263,12 @@ func (l *vouched) judge(ctx context.Context, v *audit.LedgerCheck, found finding
 		if _, err := os.Lstat(ledger.CheckpointPath(l.o.Dir, size)); err == nil {
 			continue // a crawl that runs made it while the entries were read
 		}
-		j.say(finding.LedgerRoot, ledger.CheckpointPath(l.o.Dir, size), "each checkpoint of the ledger: a mark of hosts is "+
+		j.report(finding.LedgerRoot, ledger.CheckpointPath(l.o.Dir, size), "each checkpoint of the ledger: a mark of hosts is "+
 			"the last entry of one (ledger reference)", fmt.Sprintf("the checkpoint of %d entries is missing", size))
 	}
 	for _, f := range j.forks {
 		if f.size < j.good {
-			j.say(finding.LedgerFork, f.path, "one ledger: each checkpoint of an operator continues the one before",
+			j.report(finding.LedgerFork, f.path, "one ledger: each checkpoint of an operator continues the one before",
 				fmt.Sprintf("the operator's key has signed another tree of %d entries than these lines form, which a "+
 					"later checkpoint of the same key stands for", f.size))
 		}
@@ -293,7 +293,7 @@ func (l *vouched) judge(ctx context.Context, v *audit.LedgerCheck, found finding
 	return j, nil
 }
 
-func (j *vouching) say(code finding.Code, path, required, observed string) {
+func (j *vouching) report(code finding.Code, path, required, observed string) {
 	j.found(finding.Finding{Code: code, Place: finding.Place{File: path}, Required: required, Observed: observed})
 }
 
@@ -336,10 +336,10 @@ func (j *vouching) lodged(d audit.Lodging) {
 		j.Lodged[at] = d
 		return
 	}
-	if j.met[who] {
+	if j.vouchers[who] {
 		j.last[who] = len(j.Lodged)
 	}
-	j.met[who] = true
+	j.vouchers[who] = true
 	j.Lodged = append(j.Lodged, d)
 }
 
@@ -355,13 +355,13 @@ func (j *vouching) cosigned(n *checkpoint.Note, path string, w checkpoint.Key, o
 	case slices.ContainsFunc(n.Signatures, func(s checkpoint.Signature) bool {
 		return strings.HasPrefix(w.Cosigner(), fmt.Sprintf("%s+%08x+", s.Name, s.Hash))
 	}):
-		j.say(finding.Cosignature, path, "cosignatures of the witness "+w.Name()+" that its key has made",
+		j.report(finding.Cosignature, path, "cosignatures of the witness "+w.Name()+" that its key has made",
 			"an invalid one under its name")
 	}
 }
 
 func (j *vouching) other(path, who string, size int64) {
-	j.say(finding.LedgerFork, path, "one ledger for all: the lines lead to each checkpoint that others vouch for",
+	j.report(finding.LedgerFork, path, "one ledger for all: the lines lead to each checkpoint that others vouch for",
 		fmt.Sprintf("%s a tree of %d entries that these lines do not form: others were shown another ledger, or this one "+
 			"was changed since", who, size))
 }
@@ -369,7 +369,7 @@ func (j *vouching) other(path, who string, size int64) {
 func (j *vouching) heads() {
 	for _, h := range j.o.Heads {
 		if wrong := j.missing(h); wrong != "" {
-			j.say(finding.LedgerHead, j.o.Dir, "this ledger has the given checkpoint, "+h.Short(), wrong)
+			j.report(finding.LedgerHead, j.o.Dir, "this ledger has the given checkpoint, "+h.Short(), wrong)
 			j.lacks = append(j.lacks, h.Size)
 			continue
 		}
@@ -384,7 +384,7 @@ func (j *vouching) kept() {
 		return
 	}
 	if wrong := j.missing(*h); wrong != "" {
-		j.say(finding.LedgerHead, j.o.Dir, "the newest checkpoint that your key signed for this ledger, kept in "+j.o.KeptIn+": "+h.Short(),
+		j.report(finding.LedgerHead, j.o.Dir, "the newest checkpoint that your key signed for this ledger, kept in "+j.o.KeptIn+": "+h.Short(),
 			wrong+"; or the directory is an older copy")
 	}
 }
@@ -435,7 +435,7 @@ func (j *vouching) pinned() {
 func (j *vouching) witnessed() {
 	for _, w := range j.o.Witnesses {
 		if !j.cosigners[w] {
-			j.say(finding.Cosignature, j.o.Dir, "a checkpoint that the witness "+w.Name()+" has cosigned (--witness-key)",
+			j.report(finding.Cosignature, j.o.Dir, "a checkpoint that the witness "+w.Name()+" has cosigned (--witness-key)",
 				"it has cosigned none: the ledger was never shown to it, or is another one")
 		}
 	}
