@@ -178,7 +178,7 @@ func TestParseLine_RefusesOtherForms(t *testing.T) {
 	}
 }
 
-func TestTheWithheldFieldsStandBehindTheSalt(t *testing.T) {
+func TestLine_WithheldFieldsFollowSalt(t *testing.T) {
 	salt := Salt{0xab}
 	l := Line{Time: time.Unix(0, 0), URL: "http://a.test/", Via: "http://v.test/", Seed: "s", Tag: "t", Decision: "allow"}
 	public := `{"time":"1970-01-01T00:00:00.000000Z","url":"http://a.test/","decision":"allow"`

@@ -123,7 +123,7 @@ func TestBench_ProfilesEachRound(t *testing.T) {
 	}
 }
 
-func TestBench_RefusesWhatItCannotMeasure(t *testing.T) {
+func TestBench_RejectsUnmeasurableInput(t *testing.T) {
 	t.Parallel()
 	for args, says := range map[string]string{
 		"--setup two-hosts":                        "write one-host",
@@ -211,7 +211,7 @@ func all(site *crawltest.FaultySite, but crawltest.FaultKind) string {
 	return b.String()
 }
 
-func TestWhoNamesEachFaultHasFoundAll(t *testing.T) {
+func TestScore_CountsEachNamedFault(t *testing.T) {
 	site := crawltest.NewFaultySite()
 	if s := others(site, base, all(site, "")); s.Found != 93 || len(s.Missed) > 0 || len(s.Invented) > 0 {
 		t.Errorf("%+v", s)

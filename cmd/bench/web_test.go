@@ -182,7 +182,7 @@ func TestReferee_FindsEachFault(t *testing.T) {
 }
 
 // hosts ÷ (pace + exchange) is permitted, without the first request of each host.
-func TestReferee_RatioToWhatIsPermitted(t *testing.T) {
+func TestReferee_RatioToPermittedRate(t *testing.T) {
 	var log []request
 	for i := range 11 {
 		start := time.Duration(i) * 600 * ms

@@ -66,7 +66,7 @@ func TestCompletionOfEveryCommandOffersCrawlsWhereItTakesOne(t *testing.T) {
 }
 
 // install-docs writes a page of each command, as --dry-run announces.
-func TestInstallDocsWritesWhatItSays(t *testing.T) {
+func TestInstallDocs_WritesListedFiles(t *testing.T) {
 	t.Parallel()
 	prefix := t.TempDir()
 	printed := inside(t, "install-docs", "--dry-run", "--prefix", prefix)

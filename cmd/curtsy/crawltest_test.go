@@ -47,7 +47,7 @@ func verdictsOf(s scoreJSON) map[string][]string {
 
 // curtsy over sockets breaks no rule in real time, and the audit agrees. In full size every row is shown; package crawler has the
 // others in virtual time.
-func TestScoreOfOursIsAllKept(t *testing.T) {
+func TestScore_CurtsyPassesAll(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes as long as politeness does")
 	}

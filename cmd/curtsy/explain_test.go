@@ -145,7 +145,7 @@ func robotsServers(t *testing.T) map[string]string {
 }
 
 // The archive gives the same robots.txt policy as the memory of the crawl.
-func TestExplainAtNowTellsWhatTheCrawlRemembers(t *testing.T) {
+func TestExplain_AtNowMatchesFrontier(t *testing.T) {
 	t.Parallel()
 	urls := robotsServers(t)
 	for _, standard := range []string{"rfc9309", "draft1996"} {
@@ -335,7 +335,7 @@ func TestWhichExchangesAreForTheRobotsTxtOfAHost(t *testing.T) {
 	}
 }
 
-func TestThePastIsToldByTheRobotsTxtThatWasValid(t *testing.T) {
+func TestExplain_PastUsesValidRobots(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	lines := explainArchived(t, dir, "User-agent: *\nDisallow: /private\n", "User-agent: *\nDisallow: /x\n", "")

@@ -107,7 +107,7 @@ func called(t *testing.T, path ...string) *cobra.Command {
 
 // Each phrase is a flag of crawl or mirror that takes its value, or a command. An option of others is not a flag of curtsy, and is
 // in the table once.
-func TestEachPhraseIsAFlagOrACommandOfOurs(t *testing.T) {
+func TestPhrases_NameFlagsOrCommands(t *testing.T) {
 	t.Parallel()
 	named := map[string]bool{}
 	for _, p := range cli.All() {

@@ -99,7 +99,7 @@ func TestEachOptionThatNamesAFileIsKnown(t *testing.T) {
 }
 
 // No option that writes a file replaces one that it did not make, or writes among the files of a crawl.
-func TestNoOptionReplacesWhatItDidNotMake(t *testing.T) {
+func TestOptions_KeepForeignFiles(t *testing.T) {
 	t.Parallel()
 	seed, _ := small(t)
 	base := t.TempDir()

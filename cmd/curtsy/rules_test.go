@@ -157,7 +157,7 @@ func botKey(t *testing.T) (u *lab, path string) {
 }
 
 // Once there is a key, all requests are signed; a resumed crawl continues so, and the audit takes no signature for a credential.
-func TestCrawlsAreSignedOnceThereIsAKey(t *testing.T) {
+func TestCrawl_SignsWithAKey(t *testing.T) {
 	t.Parallel()
 	u, path := botKey(t)
 	keys, err := crawltest.ParseDirectory(fileOf(t, path))

@@ -58,7 +58,7 @@ func TestTheSecondInterruptAborts(t *testing.T) {
 }
 
 // A closed standard error, as in curtsy crawl … 2>&1 | head, is an interrupt.
-func TestACrawlThatNobodyListensToDrains(t *testing.T) {
+func TestCrawl_DrainsOnClosedOutput(t *testing.T) {
 	t.Parallel()
 	needsSignals(t)
 	web := webOf(t, crawltest.Tree("bakery.test", 10_000))
@@ -144,7 +144,7 @@ func unanswered(t *testing.T) string {
 }
 
 // A closed standard output, as in curtsy frontier ls … | head, also removes the snapshot.
-func TestAListThatNobodyReadsLeavesNoSnapshot(t *testing.T) {
+func TestList_ClosedOutputLeavesNoSnapshot(t *testing.T) {
 	t.Parallel()
 	dir, _, end := paced(t)
 	for _, verb := range []string{"ls", "export"} {

@@ -14,9 +14,9 @@ import (
 	"curtsy/cmd/curtsy/cli"
 )
 
-// TestTutorials_PrintWhatTheyShow runs the commands of the tutorials and of README's first section. Each prints the lines below it,
+// TestTutorials_ShowRealOutput runs the commands of the tutorials and of README's first section. Each prints the lines below it,
 // in order. Commands below a heading "Next" request sites on the web and are not run.
-func TestTutorials_PrintWhatTheyShow(t *testing.T) {
+func TestTutorials_ShowRealOutput(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the tutorials, which crawl at the pace of the demo")
 	}

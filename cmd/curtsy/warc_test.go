@@ -43,7 +43,7 @@ func indexHolds(t *testing.T, dir string) {
 }
 
 // The next run after a kill reports it, also if the index was rebuilt in between.
-func TestAnIndexMadeAnewLeavesAKillToTheNextRun(t *testing.T) {
+func TestWARCIndex_LeavesKillToNextRun(t *testing.T) {
 	t.Parallel()
 	dir, _ := crawledOnce(t, crawltest.Tree("bakery.test", 2))
 	path := filepath.Join(dir, crawldir.FrontierName)
@@ -76,7 +76,7 @@ func TestARecordOnATerminalIsPlain(t *testing.T) {
 }
 
 // warc cat prints a damaged record as far as it goes, and reports the damage.
-func TestWARCCat_SaysWhatIsDamaged(t *testing.T) {
+func TestWARCCat_ReportsDamage(t *testing.T) {
 	t.Parallel()
 	dir, web := crawledOnce(t, crawltest.Tree("bakery.test", 1))
 	path, url := inDir(dir, crawldir.ArchiveName+"/curtsy-00000.warc.gz"), web.LoopbackURL("bakery.test")

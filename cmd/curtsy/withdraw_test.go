@@ -52,7 +52,7 @@ func unreachable(addr string, lookUp error) crawlcmd.World {
 }
 
 // A crawl that reached no host removes its directory, so that the corrected command can use it, and announces no next try.
-func TestACrawlThatReachedNobodyLeavesNoDirectory(t *testing.T) {
+func TestCrawl_UnreachableSeedLeavesNoDirectory(t *testing.T) {
 	t.Parallel()
 	plainHTTP := httptest.NewServer(http.NotFoundHandler())
 	defer plainHTTP.Close()

@@ -30,7 +30,7 @@ func read(t *testing.T, r *warc.Record) *Answer {
 }
 
 // RFC 9110 15.2: interim responses are not final ones.
-func TestRead_PassesOverWhatOnlyAnnouncesTheAnswer(t *testing.T) {
+func TestRead_SkipsInterimResponses(t *testing.T) {
 	const hints, head = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Type: text/html, Text/HTML; charset=latin1\r\n\r\n"
 	a := read(t, record("response", hints+head+"<p>body", "WARC-Record-ID", "<urn:uuid:1>", "WARC-Date", "2026-01-02T03:04:05Z"))
 	assert.Truef(t, a.Status == 200 && a.ID == "urn:uuid:1" && a.Head == int64(len(hints+head)) && a.Whole() && a.Undated == nil && a.Date.Year() == 2026, "%+v", a)

@@ -62,7 +62,7 @@ func TestAStepOfTheClockLeavesTheCrawlDelayBeforeIt(t *testing.T) {
 	}
 }
 
-func TestForgottenRulesBindNoPauseUntilTheyAreHadAgain(t *testing.T) {
+func TestClock_ForgottenRulesBindNoDelay(t *testing.T) {
 	const delay = "User-agent: *\nCrawl-delay: 60\n"
 	for page, want := range map[time.Duration]string{250 * s: "", 220 * s: "gap"} {
 		before := ours(t)

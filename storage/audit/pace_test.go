@@ -36,7 +36,7 @@ func limited(a *archive, field string, next time.Duration, meta string) {
 
 const fiveSeconds = "RateLimit: \"p\";r=12;t=60\r\n"
 
-func TestWhoAskedIsRecomputed(t *testing.T) {
+func TestPace_SourceIsRecomputed(t *testing.T) {
 	words := []storage.PaceBy{storage.ByFloor, storage.ByHostSetting, storage.ByOperator, storage.ByCrawlDelay, storage.ByRequestRate, storage.ByResponseTime, storage.ByRateLimit, storage.ByRetryAfter, storage.ByErrors, storage.ByRobots, storage.ByAddress, "courtesy"}
 	for right, kept := range map[storage.PaceBy]func(a *archive, by storage.PaceBy){
 		storage.ByFloor: func(a *archive, by storage.PaceBy) { limited(a, "", 2*s, saysPace(s, by)) },

@@ -16,7 +16,7 @@ import (
 )
 
 // wget requests loopback directly, and other names through a proxy.
-func TestPeers_ArchivesOfWgetAreJudgedByWhatItDid(t *testing.T) {
+func TestPeers_JudgesArchivesOfWget(t *testing.T) {
 	wget, err := exec.LookPath("wget")
 	if err != nil {
 		require.Emptyf(t, os.Getenv("CURTSY_MUST_RUN"), "%v, and CURTSY_MUST_RUN is set", err)

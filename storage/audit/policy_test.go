@@ -57,7 +57,7 @@ func TestAFailureBehindAStepOfTheClockEndsTheText(t *testing.T) {
 	}
 }
 
-func TestARedirectMayBeFollowedAgainInAnotherFileOfOurs(t *testing.T) {
+func TestPolicy_NextFileMayRepeatRedirect(t *testing.T) {
 	const text = "User-agent: *\nDisallow: /rules\n"
 	for _, c := range []struct {
 		another bool // file
@@ -96,7 +96,7 @@ func TestRedirectsThatWaitAreBounded(t *testing.T) {
 	assert.Truef(t, len(w) == 1 && w[0].n == 9, "of one host wait %+v, want the last", w)
 }
 
-func TestAKillForgetsOnlyWhatWasJustLearned(t *testing.T) {
+func TestPolicy_KillForgetsLatestOnly(t *testing.T) {
 	for heard := 1; heard <= evidence.AtKill+4; heard++ {
 		host := policyHost{policy: policy{kind: ruled, used: true}}
 		for range heard {

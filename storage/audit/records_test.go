@@ -330,7 +330,7 @@ var oddTargets = []string{
 	"//x", "/a//b", "/[x]", "/{x}", "/a|b", "/a'b", "/;p=1", "/a^b", "/a%2fb%22", "/%C3", "/%00", "/?", "/a?b?c", "/~x", "/%7Ex",
 }
 
-func TestAnyURLThatIsAskedForCanBeAudited(t *testing.T) {
+func TestAudit_AcceptsAnyRequestedURL(t *testing.T) {
 	a := ours(t)
 	a.robots(rule)
 	n := 0
@@ -471,7 +471,7 @@ func (s *since) Exchange(_ context.Context, e *evidence.Exchange, _ finding.Repo
 	return nil
 }
 
-func TestAPauseToldShorterSaysThatSomethingIsMissing(t *testing.T) {
+func TestAudit_ShorterRecordedDelayHintsAtLoss(t *testing.T) {
 	for name, c := range map[string]struct {
 		site, meta string
 		want       string

@@ -79,7 +79,7 @@ GET https://bakery.test/c 0 robots=false ended=true  100ms
 	assert.ErrorIs(t, err, d.fail)
 }
 
-func TestCancelledAuditIsNoResult(t *testing.T) {
+func TestAudit_CancelledReturnsError(t *testing.T) {
 	a := ours(t)
 	a.robots(rule)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -106,7 +106,7 @@ type step struct {
 	by           storage.PaceBy
 }
 
-func TestWhatWasTakenDownMayHaveSetThePace(t *testing.T) {
+func TestAudit_RedactedResponsesMaySetDelay(t *testing.T) {
 	const fast, late = s / 10, 2 * s
 	first := step{first: fast}
 	floor := func(pause, first time.Duration, head string) step {

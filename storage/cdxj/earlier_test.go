@@ -73,7 +73,7 @@ func sameTime(a, b string) bool {
 	return err1 == nil && err2 == nil && t.Equal(u)
 }
 
-func TestEarlierAnswerThatIsNoWholePageIsNotReferredTo(t *testing.T) {
+func TestEarlier_IgnoresPartialPages(t *testing.T) {
 	first := t.TempDir()
 	c := crawling(t, first, 0)
 	c.record(t, some()...)
@@ -137,7 +137,7 @@ func TestDigestsOfOtherTools(t *testing.T) {
 	}
 }
 
-func TestEarlierIndexOfAnotherToolSaysWhatCannotBeUsed(t *testing.T) {
+func TestEarlier_ReportsUnusableLines(t *testing.T) {
 	path := fileOf(t, "other.cdxj", "!OpenWayback-CDXJ 1.0\n",
 		`test,a)/ 20260304050607 {"url":"http://a.test/","digest":"3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ","filename":"x"}`+"\n",
 		`test,a)/2 20260304050607 {"url":"http://a.test/2","digest":"sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ","filename":"x"}`+"\n",

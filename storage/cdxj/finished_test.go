@@ -28,7 +28,7 @@ func openStore(t *testing.T, dir string) (s *Store, all *[]string) {
 	return s, all
 }
 
-func TestEachCompleteIndexIsTold(t *testing.T) {
+func TestFinished_ReportsEachCompleteIndex(t *testing.T) {
 	dir := t.TempDir()
 	s, all := openStore(t, dir)
 	o := warc.Options{Dir: filepath.Join(dir, warcDir), Name: "curtsy", SegmentSize: 3000, Index: s, Originals: s}

@@ -88,7 +88,7 @@ func found(t *testing.T, path, url string) (ls []Line) {
 	return ls
 }
 
-func TestLookupNamesWhatCannotBeRead(t *testing.T) {
+func TestLookup_NamesUnreadableFiles(t *testing.T) {
 	bad := fileOf(t, "bad.cdxj", "test,a)/ 20260304050607 nonsense\n")
 	l := lineOf("http://a.test/", 1, "good", 1)
 	good := fileOf(t, "good.cdxj", string(l.Append(nil)))

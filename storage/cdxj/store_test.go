@@ -145,7 +145,7 @@ func TestVoidRecordIsNotReferredTo(t *testing.T) {
 	}
 }
 
-func TestOriginalsAreWholeAnswersAlone(t *testing.T) {
+func TestOriginals_CompleteResponsesOnly(t *testing.T) {
 	c := crawling(t, t.TempDir(), 0)
 	defer c.close(t)
 	c.record(t, some()...)
@@ -178,7 +178,7 @@ func TestOriginal_ManyRecordsThatNothingMayReferTo(t *testing.T) {
 	}
 }
 
-func TestFullDiskIsSaid(t *testing.T) {
+func TestStore_ReportsFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	c := crawling(t, dir, 0)
 	c.record(t, page(1, "http://a.test/", "first"))
@@ -234,7 +234,7 @@ func TestOriginal_DamagedRecordIsUnknown(t *testing.T) {
 	assert.False(t, known)
 }
 
-func TestOpen_DamagedIndexIsSaid(t *testing.T) {
+func TestOpen_ReportsDamagedIndex(t *testing.T) {
 	t.Parallel()
 	for what, damage := range map[string]string{"longer than": strings.Repeat("x", 2*maxLine), "not CDXJ: 1": "junk\n"} {
 		dir := t.TempDir()

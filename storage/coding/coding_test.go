@@ -92,7 +92,7 @@ func TestOctetsBehindGzipAreNotRead(t *testing.T) {
 	assert.Truef(t, err == nil && string(got) == "<p>bread</p>", "%q, %v", got, err)
 }
 
-func TestWhatStandsBetweenTwoCodingsIsBounded(t *testing.T) {
+func TestDecode_BoundsBytesBetweenCodings(t *testing.T) {
 	nothing := strings.Repeat(code(t, "gzip", ""), 1<<16) // members without an octet
 	bomb := code(t, "zstd", nothing)
 	require.LessOrEqualf(t, len(bomb), len(nothing)/100, "a bomb of %d octets is none", len(bomb))

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestWindowIsWhatTheStreamDeclares(t *testing.T) {
+func TestWindow_ReadsTheStream(t *testing.T) {
 	for bits := 10; bits <= 24; bits++ {
 		var b bytes.Buffer
 		w := brotli.NewWriterOptions(&b, brotli.WriterOptions{Quality: 5, LGWin: bits})

@@ -96,12 +96,12 @@ func TestLinksAreThoseOfMetadataRecords(t *testing.T) {
 	assert.Truef(t, err == nil && n == 21 && slices.Equal(got.list, want), "%d pages, %v\n%q\nwant\n%q", n, err, got.list, want)
 }
 
-func TestAnArchiveThatIsNotThereHasNoLinks(t *testing.T) {
+func TestArchived_MissingArchiveHasNoLinks(t *testing.T) {
 	n, err := graph.Links(t.Context(), filepath.Join(t.TempDir(), "none"), &taken{})
 	assert.Truef(t, n == 0 && err == nil, "%d pages: %v", n, err)
 }
 
-func TestWhatIsDamagedIsPassedOver(t *testing.T) {
+func TestArchived_SkipsDamage(t *testing.T) {
 	dir := archive(t, page{"http://a.example/", storage.DecisionAllow, links("http://b.example/")}, page{"http://b.example/", storage.DecisionAllow, links("http://a.example/")})
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
@@ -117,7 +117,7 @@ func TestWhatIsDamagedIsPassedOver(t *testing.T) {
 	}
 }
 
-func TestAnErrorOfWhoTakesEndsIt(t *testing.T) {
+func TestArchived_StopsOnCallerError(t *testing.T) {
 	dir := archive(t, page{"http://a.example/", storage.DecisionAllow, links("http://b.example/")})
 	full := taken{err: errors.New("the disk is full")}
 	_, err := graph.Links(t.Context(), dir, &full)

@@ -184,7 +184,7 @@ func (f *full) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestAFileIsWholeOrNotThere(t *testing.T) {
+func TestFormats_WriteCompleteFiles(t *testing.T) {
 	names := slices.Repeat([]string{strings.Repeat("x", 100)}, 2000)
 	whole, torn := chain{names: names}.document(graph.Hosts), chain{names: names, err: errDisk}.document(graph.Hosts)
 	ctx, cancel := context.WithCancel(t.Context())

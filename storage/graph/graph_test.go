@@ -188,7 +188,7 @@ func brute(level graph.Level, links []link) (names, list []string) {
 	return names, list
 }
 
-func TestTheGraphIsThatOfMapsWhateverTheOrder(t *testing.T) {
+func TestGraph_EqualsMapsInAnyOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(16, 3))
 	var urls []string
 	for i := range 400 {
@@ -225,7 +225,7 @@ func TestVerticesBeyondTheMostAreCountedOnly(t *testing.T) {
 	assert.Truef(t, slices.Equal(got, []string{"a.example b.example 1", "b.example a.example 1"}) && g.Counts.LeftOut == 2, "edges %q, counts %+v", got, g.Counts)
 }
 
-func TestAVertexSaysWhetherSomethingOfItWasFetched(t *testing.T) {
+func TestGraph_VertexRecordsFetched(t *testing.T) {
 	for _, level := range []graph.Level{graph.Hosts, graph.Domains} {
 		g := built(t, graph.Options{Level: level}, link{"http://a.example/x", ""}, link{"http://a.example/x", "http://b.example/"}, link{"http://b.example/", "http://c.example/"}, link{"http://c.example/1", ""})
 		for i, v := range vertices(t, g) {

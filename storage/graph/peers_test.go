@@ -63,7 +63,7 @@ func web(n int) (links [][2]string) {
 	return links
 }
 
-func TestPeers_NetworkxAndIgraphReadWhatWeWrite(t *testing.T) {
+func TestPeers_NetworkxAndIgraphReadGraphs(t *testing.T) {
 	py := python(t)
 	for _, level := range []graph.Level{graph.Hosts, graph.Pages, graph.Domains} {
 		d := graphOf(t, level, web(400))

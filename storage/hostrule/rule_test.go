@@ -76,7 +76,7 @@ func TestClosedIsTheTimeUntilAllHoursAreOpen(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongNamesTheKey(t *testing.T) {
+func TestRules_ErrorNamesKey(t *testing.T) {
 	for key, r := range map[string]Rule{
 		"match":   {Match: "https://example.org/"},
 		"delay":   {Match: "*", Delay: 999 * time.Millisecond},

@@ -99,7 +99,7 @@ func TestSpansAreWrittenInOneWay(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoWindowIsRefusedWithWhatToWrite(t *testing.T) {
+func TestSpans_RejectsInvalidWindows(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                             "Mon-Fri 22:00-06:00 Europe/Berlin",
 		"22-6":                         "Mon-Fri 22:00-06:00 Europe/Berlin",

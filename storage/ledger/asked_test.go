@@ -12,7 +12,7 @@ import (
 )
 
 // A text of the web must not pass for a field.
-func TestAskedIsWhatTheLinesSay(t *testing.T) {
+func TestAsked_CountsLines(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, Options{Dir: dir, SegmentSize: 2000})
 	for i := range 200 {

@@ -60,7 +60,7 @@ func TestAFollowerReturnsEachWholeLineOnce(t *testing.T) {
 	}
 }
 
-func TestAFollowerPassesOverWhatNobodyCouldRead(t *testing.T) {
+func TestFollower_SkipsInvalidLines(t *testing.T) {
 	dir := t.TempDir()
 	var text strings.Builder
 	for n := range 1000 {

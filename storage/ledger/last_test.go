@@ -45,7 +45,7 @@ func TestLastReadsTheLastTwoSegments(t *testing.T) {
 	}
 }
 
-func TestToldKnowsTheFilesThatHaveMarks(t *testing.T) {
+func TestTold_FindsMarkedFiles(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, Options{Dir: dir, SegmentSize: 2000})
 	sum := strings.Repeat("0", 64)

@@ -10,7 +10,7 @@ import (
 	"curtsy/storage"
 )
 
-func TestOperator_TellsWhatAPersonDid(t *testing.T) {
+func TestOperator_RecordsActs(t *testing.T) {
 	dir := t.TempDir()
 	acts := []Operator{
 		{Act: ActPark, About: "https://a.test", URLs: 7, Note: "they \u001b[31m called"},

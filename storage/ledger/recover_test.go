@@ -18,7 +18,7 @@ import (
 	"curtsy/storage/ledger/hostmap"
 )
 
-func TestOpenRebuildsWhatFollowsFromTheLines(t *testing.T) {
+func TestOpen_RebuildsTilesAndHosts(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		do   func(t *testing.T, dir string)
@@ -114,7 +114,7 @@ func contentsOf(t *testing.T, dir string) (all string) {
 	return all
 }
 
-func TestBeginCommitsToWhatAKillLeft(t *testing.T) {
+func TestBegin_CommitsLinesAfterKill(t *testing.T) {
 	dir := newLedger(t, testKey(1), 0, 1)
 	w := open(t, Options{Dir: dir, Signer: testKey(1)})
 	write(t, w, numbered(7))
@@ -213,7 +213,7 @@ func TestNoLineWaitsForACheckpoint(t *testing.T) {
 	}
 }
 
-func TestMarksSayWhatIsTold(t *testing.T) {
+func TestMarks_RecordArguments(t *testing.T) {
 	dir, digest := newLedger(t, testKey(1), 0, 1), strings.Repeat("0c", 32)
 	at := forget(t, dir, 0, 5)
 	o := Options{Dir: dir, Signer: testKey(1), Warcinfo: digest, SettingsSHA256: digest, OptOutsSHA256: digest}
@@ -262,7 +262,7 @@ func TestMarksSayWhatIsTold(t *testing.T) {
 	}
 }
 
-func TestARunSaysThatTheClockWasSetBack(t *testing.T) {
+func TestRun_RecordsClockSetBack(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, Options{Dir: dir})
 	l := numbered(1)

@@ -307,7 +307,7 @@ func TestSyncCounts(t *testing.T) {
 	closing(t, w)
 }
 
-func TestSyncCoversWhatCameBefore(t *testing.T) {
+func TestSync_CoversEarlierWrites(t *testing.T) {
 	for _, c := range []struct {
 		name        string
 		limit       int64

@@ -93,7 +93,7 @@ func TestHTML_Base(t *testing.T) {
 	}
 }
 
-func TestHTML_WhatIsRemoved(t *testing.T) {
+func TestHTML_RemovedAttributes(t *testing.T) {
 	o := options(t)
 	o.RemoveBase, o.RemovePolicy = true, true
 	tryPlaces(t, HTML, o, []placeTest{

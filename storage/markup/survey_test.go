@@ -36,7 +36,7 @@ func surveyed(t *testing.T, read Rewriter, contentType, in string) string {
 }
 
 // HTML Standard 7.4.6.4: a fragment refers to the element with that id, else to the a element with that name.
-func TestSurvey_TellsEachReferenceAndAnchorWithItsPlace(t *testing.T) {
+func TestSurvey_ReportsReferencesAndAnchors(t *testing.T) {
 	tests := []struct {
 		name     string
 		read     Rewriter

@@ -34,7 +34,7 @@ func TestManifest_Places(t *testing.T) {
 	})
 }
 
-func TestManifest_ThatIsNone(t *testing.T) {
+func TestManifest_Invalid(t *testing.T) {
 	for _, in := range []string{`{"start_url":`, `{"a" "b"}`, `]`, "<html>"} {
 		assert.Errorf(t, Find(Manifest, []byte(in), options(t), func(Ref) {}), "%s is read", in)
 	}

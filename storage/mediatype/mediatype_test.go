@@ -21,7 +21,7 @@ func TestForeignContentTypesAreReadAsBrowsersReadThem(t *testing.T) {
 	})
 }
 
-func TestWhatServersSendBesidesIsReadAsBrowsersReadIt(t *testing.T) {
+func TestParse_MalformedTypesAsBrowsers(t *testing.T) {
 	for value, want := range map[string]string{
 		"text/html, text/html":                     "text/html",
 		"text/html,text/html;charset=utf-8":        "text/html utf-8",

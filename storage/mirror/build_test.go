@@ -163,7 +163,7 @@ func edit(t testing.TB, path, octets string) {
 	require.NoError(t, os.WriteFile(path, []byte(octets), 0o644))
 }
 
-func TestOnlyWhatChangedIsWritten(t *testing.T) {
+func TestBuild_WritesChangesOnly(t *testing.T) {
 	dir := t.TempDir()
 	crawled(t, dir, small()...)
 	built(t, options(t, dir))
@@ -188,7 +188,7 @@ func TestOnlyWhatChangedIsWritten(t *testing.T) {
 	assert.Truef(t, m.Reason == Gone && m.Detail == "status 410", "the page that is gone is missing as %+v", m)
 }
 
-func TestPreviewsAreMissedIfAskedFor(t *testing.T) {
+func TestPreviews_MissingIfEnabled(t *testing.T) {
 	dir := t.TempDir()
 	crawled(t, dir, got{url: "http://a.test/", body: `<meta property="og:image" content="i.png"><meta property="og:image" content="j.png">`}, got{url: "http://a.test/i.png", body: "i"})
 	o := options(t, dir)

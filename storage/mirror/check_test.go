@@ -14,7 +14,7 @@ import (
 	"curtsy/storage"
 )
 
-func TestCheckTellsWhatIsWrong(t *testing.T) {
+func TestCheck_ReportsDefects(t *testing.T) {
 	dir := t.TempDir()
 	crawled(t, dir, small()...)
 	built(t, options(t, dir))
@@ -49,7 +49,7 @@ func TestCheckTellsWhatIsWrong(t *testing.T) {
 	assert.Empty(t, found, "also wrong")
 }
 
-func TestCheck_FindsWhatTheWriterLeaves(t *testing.T) {
+func TestCheck_FindsUnwrittenReferences(t *testing.T) {
 	dir := t.TempDir()
 	page := `<script type=module>/* from "./no.js" */ import a from "./here.js"; import b from "./m1.js"</script>` +
 		`<x-pic pic-src="p1.png" page="./p2" alt="no.png" class="a.css" onclick="no.js"></x-pic><p title="../no" data-x="d1.json" data-url_root="../">` +
@@ -84,7 +84,7 @@ func TestCheck_FindsWhatTheWriterLeaves(t *testing.T) {
 	assert.Truef(t, len(other) == 2 && other[0].Ref == "d1.json" && other[0].Reason == ByScript, "else there is %+v", other)
 }
 
-func TestRobotsThatCannotBeHadIsAReason(t *testing.T) {
+func TestReasons_UnavailableRobots(t *testing.T) {
 	dir, at := t.TempDir(), time.Unix(1, 0)
 	robotsLine := func(host, reason string, status int) storage.Line {
 		at = at.Add(time.Second)
@@ -102,7 +102,7 @@ func TestRobotsThatCannotBeHadIsAReason(t *testing.T) {
 	}
 }
 
-func TestReasonsOfWhatIsMissing(t *testing.T) {
+func TestReasons_OfMissingFiles(t *testing.T) {
 	dir := t.TempDir()
 	line := func(path, decision, reason, outcome string) storage.Line {
 		return storage.Line{URL: "http://b.test/" + path, Decision: storage.Decision(decision), Reason: reason, Outcome: storage.Outcome(outcome), Attempt: 1}

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestAHeadLongerThanWhatIsReadFirst(t *testing.T) {
+func TestCost_LongHead(t *testing.T) {
 	noise := make([]byte, 4*headOctets)
 	rand.NewChaCha8([32]byte{1}).Read(noise)
 	long := "200 OK\r\nX-Noise: " + hex.EncodeToString(noise) + "\r\n"

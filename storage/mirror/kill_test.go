@@ -130,7 +130,7 @@ func TestABuildThatFailsLeavesNothing(t *testing.T) {
 	assert.Empty(t, names, "it leaves files behind")
 }
 
-func TestWhatIsNoMirrorIsNotReplaced(t *testing.T) {
+func TestBuild_KeepsForeignDirectory(t *testing.T) {
 	for name, make := range map[string]func(path string) error{
 		"a file":          func(path string) error { return os.WriteFile(path, []byte("mine"), 0o600) },
 		"a symbolic link": func(path string) error { return os.Symlink(t.TempDir(), path) },

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestDocumentsAreToldByTheirNamesToo(t *testing.T) {
+func TestKind_ByName(t *testing.T) {
 	dir := t.TempDir()
 	manifest := `{"icons":[{"src":"/i.png"}]}`
 	plain := func(media string) string { return "200 OK\r\nContent-Type: " + media }
@@ -50,7 +50,7 @@ func TestDocumentsAreToldByTheirNamesToo(t *testing.T) {
 	assert.Truef(t, len(wrong) == 1, "a check finds %v", wrong)
 }
 
-func TestAManifestByNameAloneMayBeNone(t *testing.T) {
+func TestKind_ManifestNameMayMislead(t *testing.T) {
 	dir := t.TempDir()
 	crawled(t, dir, got{url: "http://a.test/manifest.json", head: "200 OK\r\nContent-Type: application/json", body: "[not JSON"})
 	s := built(t, options(t, dir))

@@ -97,7 +97,7 @@ func TestReferences(t *testing.T) {
 	}
 }
 
-func FuzzRelativeLeadsThere(f *testing.F) {
+func FuzzRelative_Resolves(f *testing.F) {
 	f.Add("http://a.test/x/y", "http://a.test/x/%25%23%3F")
 	f.Add("http://a.test/../z", "http://b.test/a:b")
 	f.Fuzz(func(t *testing.T, a, b string) {

@@ -14,7 +14,7 @@ import (
 	"curtsy/storage"
 )
 
-func TestWhatOthersPutBesideTheMirrorStays(t *testing.T) {
+func TestPrevious_KeepsForeignFiles(t *testing.T) {
 	for _, name := range []string{oldDir, nextDir, tempDir} {
 		for _, withTree := range []bool{false, true} {
 			dir := t.TempDir()
@@ -49,7 +49,7 @@ func TestADirectoryMadeMeanwhileIsNotReplaced(t *testing.T) {
 	assert.Truef(t, err == nil && string(b) == "mine", "it is gone: %v", err)
 }
 
-func TestAnUnreadableMapIsNoObstacle(t *testing.T) {
+func TestPrevious_IgnoresUnreadableMap(t *testing.T) {
 	dir := t.TempDir()
 	crawled(t, dir, small()...)
 	o := options(t, dir)

@@ -19,7 +19,7 @@ func searchable() []got {
 	}
 }
 
-func TestWhatScriptsAloneNameIsListed(t *testing.T) {
+func TestScripts_ListsNamesInScripts(t *testing.T) {
 	dir := t.TempDir()
 	crawled(t, dir, searchable()...)
 	writeLedger(t, dir, storage.Line{URL: "http://a.test/api/a.png", Decision: storage.DecisionDisallow, Reason: "disallow rule"})
@@ -49,7 +49,7 @@ func TestWhatScriptsAloneNameIsListed(t *testing.T) {
 	}
 }
 
-func TestAPageThatNamesWhatAScriptNamesTooMissesIt(t *testing.T) {
+func TestScripts_PageReferenceIsMissing(t *testing.T) {
 	dir := t.TempDir()
 	crawled(t, dir, got{url: "http://a.test/", body: `<img src=a.png><script>x("a.png")</script>`})
 	s := built(t, options(t, dir))

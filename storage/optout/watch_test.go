@@ -173,7 +173,7 @@ func TestRule16_AHitNamesEntryAndList(t *testing.T) {
 	}
 }
 
-func TestAppendAddsWhatIsNotThere(t *testing.T) {
+func TestAppend_SkipsExistingEntries(t *testing.T) {
 	f := newFolder(t)
 	path := f.path("list")
 	for _, step := range []struct {
@@ -206,7 +206,7 @@ func TestAppendAddsWhatIsNotThere(t *testing.T) {
 	assert.Error(t, err, "a list with a mistake was added to")
 }
 
-func TestTellIsToldOfEveryChange(t *testing.T) {
+func TestTell_CalledForEveryChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFolder(t)
 		f.write("one", "a.test\n")

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestReasonsKeepWhatIsAroundThem(t *testing.T) {
+func TestReasons_KeepSurroundings(t *testing.T) {
 	for name, want := range map[string]string{
 		"nxdomain":                          "no such host",
 		"robots.txt: connect":               "robots.txt: connection refused",
@@ -41,7 +41,7 @@ func TestReasonsHaveWordsOfTheirOwn(t *testing.T) {
 	}
 }
 
-func TestErrorsAreSaidWithoutTheNamesOfCallsAndPackages(t *testing.T) {
+func TestErrors_OmitCallsAndPackages(t *testing.T) {
 	dir := t.TempDir()
 	missing := filepath.Join(dir, "none")
 	_, open := os.Open(missing)
@@ -111,7 +111,7 @@ func TestSeconds_RoundsDown(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotPrintableIsEscaped(t *testing.T) {
+func TestLines_EscapeUnprintable(t *testing.T) {
 	for s, want := range map[string][2]string{
 		"plain, é":        {"plain, é", "plain, é"},
 		"a\nb\tc":         {`a\nb\tc`, "a\nb\tc"},

@@ -177,7 +177,7 @@ func TestAWrongVerdictIsFound(t *testing.T) {
 }
 
 // RFC 9309 2.3.1.2: a read for another host's redirect sets no policy of its own host, and a line does not show it.
-func TestRobotsReadForAnotherHostIsNoPolicy(t *testing.T) {
+func TestRFC9309_2_3_1_2_RobotsOfAnotherHost(t *testing.T) {
 	for _, path := range []string{"/robots.txt", "/robots2.txt"} {
 		w := newWorld(t, 1)
 		sha := w.visit("a.test", 2)

@@ -40,7 +40,7 @@ func (zeros) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func TestAFileThatIsNoBundleIsSaid(t *testing.T) {
+func TestVerify_RejectsOtherFiles(t *testing.T) {
 	_, good := visited(t, 1)
 	without := unpacked(t, good)
 	delete(without, manifestName)
@@ -68,7 +68,7 @@ func TestAFileThatIsNoBundleIsSaid(t *testing.T) {
 	}
 }
 
-func TestAPartThatIsNoneIsFound(t *testing.T) {
+func TestVerify_FindsInvalidParts(t *testing.T) {
 	w := newWorld(t, 1)
 	w.visit("a.test", 2)
 	note := w.commit()

@@ -79,7 +79,7 @@ func TestRequestsMayBeThoseOfRedactedLines(t *testing.T) {
 	assert.NotZerof(t, r.Counts[LogExtra], "a third request is excused: %+v %+v", r.Findings, r.Log)
 }
 
-func TestAKillExcusesWhatWasUnderWayAlone(t *testing.T) {
+func TestLog_KillExcusesInFlightOnly(t *testing.T) {
 	w := newWorld(t, 1)
 	w.visit("a.test", 200)
 	killed := w.now
@@ -107,7 +107,7 @@ func TestALogThatCannotBeReadIsAnError(t *testing.T) {
 	assert.ErrorIs(t, err, fs.ErrNotExist)
 }
 
-func TestThePageEscapesWhatTheWebSaid(t *testing.T) {
+func TestPage_EscapesWebText(t *testing.T) {
 	w := newWorld(t, 1)
 	evil := "<script>alert(1)</script>\u202e"
 	sha := w.robots("a.test", "/robots.txt", "User-agent: *\nDisallow: /"+evil+"\n")

@@ -89,7 +89,7 @@ func TestPeers_PythonEndsWithTheSameCode(t *testing.T) {
 	}
 }
 
-func TestPeers_PythonSaysThatTheMapIsOfTheBeginningAlone(t *testing.T) {
+func TestPeers_PythonReportsPartialMap(t *testing.T) {
 	python := program(t, "python3")
 	for past, want := range map[int]int{30: 0, mostPast + 30: 3} {
 		w, b := mappedUpTo2(t, past)

@@ -170,7 +170,7 @@ func quoted(s string) string {
 	return string(b)
 }
 
-func TestNoReaderReadsWhatAnotherDoesNot(t *testing.T) {
+func TestReaders_AgreeOnContent(t *testing.T) {
 	for _, j := range append(ambiguous(t), rotated(t)...) {
 		if code, r := j.verify(t); code != j.code && (j.code >= 0 || code == 0) {
 			t.Errorf("%s: %d, want %d: %+v", j.name, code, j.code, r)
@@ -190,7 +190,7 @@ func mappedUpTo2(t testing.TB, lines int) (*world, []byte) {
 	return w, w.bundle("a.test", note)
 }
 
-func TestAMapOfTheBeginningAloneIsSaid(t *testing.T) {
+func TestVerify_ReportsPartialMap(t *testing.T) {
 	for past, holds := range map[int]bool{30: true, mostPast + 30: false} {
 		w, b := mappedUpTo2(t, past)
 		r := verified(t, b, Options{Key: w.signer.Key()})
@@ -201,7 +201,7 @@ func TestAMapOfTheBeginningAloneIsSaid(t *testing.T) {
 	}
 }
 
-func TestAPageThatCannotBeCheckedIsSaid(t *testing.T) {
+func TestVerify_ReportsUncheckedPage(t *testing.T) {
 	_, honest := visited(t, 1)
 	for version, holds := range map[int]bool{-1: false, 0: false, 1: true, pageVersion: false, pageVersion + 1: true} {
 		m := unpacked(t, honest)

@@ -69,7 +69,7 @@ func TestABundleIsItsLinesAndLittleMore(t *testing.T) {
 	}
 }
 
-func TestABundleNamesNobodyElse(t *testing.T) {
+func TestBundle_NamesNoOtherHost(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes a ledger of 100,000 lines")
 	}

@@ -158,7 +158,7 @@ func TestAJournalLeadsNowhereElse(t *testing.T) {
 	}
 }
 
-func TestWhatIsPreparedMustBeThere(t *testing.T) {
+func TestFinish_NeedsPreparedFiles(t *testing.T) {
 	for _, damage := range []func(path string) error{
 		os.Remove,
 		func(path string) error { return os.WriteFile(path, []byte("other"), 0o666) },
@@ -173,7 +173,7 @@ func TestWhatIsPreparedMustBeThere(t *testing.T) {
 	}
 }
 
-func TestWhatIsPreparedIsNoLink(t *testing.T) {
+func TestFinish_RejectsLinks(t *testing.T) {
 	pages, refused := shopOf(2)
 	dir := crawled(t, pages, refused)
 	j, err := Prepare(t.Context(), Request{Dir: dir, Subject: subject("http://a.test/x/")})

@@ -22,7 +22,7 @@ import (
 
 var extents = map[bool]string{false: ledger.ExtentBodies, true: ledger.ExtentAll}
 
-func TestWhateverIsForgottenAllElseStays(t *testing.T) {
+func TestRedact_KeepsAllElse(t *testing.T) {
 	pages, refused := shop()
 	rng := rand.New(rand.NewPCG(15, 3))
 	for round := range 12 {

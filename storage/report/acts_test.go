@@ -11,7 +11,7 @@ import (
 	"curtsy/storage/ledger"
 )
 
-func TestTheReportShowsWhatOperatorsDid(t *testing.T) {
+func TestReport_ShowsOperatorActs(t *testing.T) {
 	var e ending
 	at := time.Date(2026, 5, 3, 10, 0, 0, 0, time.UTC)
 	for range maxActs + 3 {

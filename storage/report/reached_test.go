@@ -10,7 +10,7 @@ import (
 	"curtsy/storage"
 )
 
-func TestAttemptsThatReachedNobodyAreNoExchanges(t *testing.T) {
+func TestReport_UnsentAttemptsAreNotExchanges(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	line := func(url string, l storage.Line) storage.Line {
 		l.Time, l.Began, l.URL, l.Attempt = now, now, url, 1

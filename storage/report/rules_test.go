@@ -85,7 +85,7 @@ func others(r *report.Report) report.Host {
 	return *r.Others
 }
 
-func TestTheBusiestHostsAreToldApart(t *testing.T) {
+func TestReport_ListsBusiestHosts(t *testing.T) {
 	var lines []storage.Line
 	for h := range 50 {
 		for i := range 1 + h {
@@ -171,7 +171,7 @@ func TestAHostIsNamedWithOrWithoutPortAndScheme(t *testing.T) {
 	}
 }
 
-func TestTheLetterNamesWhatWasNotAskedFor(t *testing.T) {
+func TestLetter_NamesAvoidedURLs(t *testing.T) {
 	var lines []storage.Line
 	for i := range 1203 {
 		lines = append(lines, storage.Line{Time: start, URL: fmt.Sprintf("http://h.example/no/%d", i), Decision: "disallow", Outcome: "disallowed", Reason: "disallow rule", RobotsLine: 2, RobotsRule: "Disallow: /no/", RobotsGroup: "*"})

@@ -11,7 +11,7 @@ import (
 	"curtsy/storage"
 )
 
-func TestTheReportTellsWhatBecameOfFilesThatScriptsName(t *testing.T) {
+func TestReport_FilesNamedInScripts(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	line := func(url string, o storage.Outcome, status int, reason string) storage.Line {
 		return storage.Line{

@@ -23,7 +23,7 @@ func line(url, seed, tag string, outcome storage.Outcome, octets int64) storage.
 	}
 }
 
-func TestTheReportTellsWhatWasDoneByTag(t *testing.T) {
+func TestReport_CountsByTag(t *testing.T) {
 	robots := line("http://a.test/robots.txt", "", "", "", 50)
 	robots.Decision, robots.Kind = storage.DecisionRobots, ""
 	held := storage.Line{Time: start, URL: "http://a.test/9", Seed: "http://a.test/", Tag: "news", Decision: storage.DecisionHold, Outcome: storage.OutcomeHeld, Reason: "budget: max-per-tag", Count: 41, Kind: storage.KindLink}

@@ -62,7 +62,7 @@ func TestStringLiteralsThatLookLikeFilesAreNames(t *testing.T) {
 	}
 }
 
-func TestAHugeScriptIsReadToItsBoundAlone(t *testing.T) {
+func TestFind_ReadsToBound(t *testing.T) {
 	line := `x("a.js");` + strings.Repeat("y", 90) + "\n"
 	text := strings.Repeat(line, 50<<20/len(line)) + `z("behind.js")`
 	var before, after runtime.MemStats
@@ -87,7 +87,7 @@ func TestNamesAreBounded(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoScriptIsLeft(t *testing.T) {
+func TestFind_SkipsOtherText(t *testing.T) {
 	for _, text := range []string{
 		strings.Repeat("\x01.", 1<<20), strings.Repeat("'.\n", 1<<20), strings.Repeat("1a.", 1<<20), strings.Repeat("x=/.\n", 1<<20),
 	} {

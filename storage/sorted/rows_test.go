@@ -31,7 +31,7 @@ func TestRows_KeepTheOrderWithinAKey(t *testing.T) {
 	}
 }
 
-func TestRows_TellOfTheDisk(t *testing.T) {
+func TestRows_ReportDiskErrors(t *testing.T) {
 	t.Parallel()
 	r := NewRows[string](t.TempDir()+"/none", 1)
 	err := errors.Join(r.Add("a", "x"), r.Add("a", "y"))

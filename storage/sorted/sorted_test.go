@@ -50,7 +50,7 @@ func TestSorterSortsWithinItsLimit(t *testing.T) {
 	}
 }
 
-func TestSorterSaysWhenTheDiskFails(t *testing.T) {
+func TestSorter_ReportsDiskErrors(t *testing.T) {
 	s := New(t.TempDir()+"/none", 1)
 	var err error
 	for range 3 {

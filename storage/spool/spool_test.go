@@ -28,7 +28,7 @@ func noise(n int) []byte {
 	return b
 }
 
-func TestWhatIsWrittenIsRead(t *testing.T) {
+func TestSpool_RoundTrip(t *testing.T) {
 	dir := t.TempDir()
 	s := &spool.Spool{Dir: dir, Pattern: "a.*.spool"}
 	all := noise(3 * spool.Memory)
@@ -80,7 +80,7 @@ func TestManyMayReadAtOnce(t *testing.T) {
 	assert.NoError(t, s.Close())
 }
 
-func TestADiskIsNeededForWhatDoesNotFitAlone(t *testing.T) {
+func TestSpool_DiskOnlyBeyondMemory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "none")
 	s := &spool.Spool{Dir: dir, Pattern: "x-*"}
 	some := noise(spool.Memory)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestCheckRefusesWhatIsNoRow(t *testing.T) {
+func TestCheck_RejectsInvalidRows(t *testing.T) {
 	table := &Table{Name: "x", Columns: []Column{{Name: "a", Required: true}, {Name: "b", Kind: Int64}}}
 	for rule, c := range map[string]struct {
 		r    Row
@@ -50,7 +50,7 @@ func TestRowsAreOrderedByTheirKey(t *testing.T) {
 	assert.Equal(t, 0, Keyed(nil, rows[0], rows[1]), "a table without a key has an order")
 }
 
-func TestValuesAreWhatEveryFormatCanWrite(t *testing.T) {
+func TestValues_FitEveryFormat(t *testing.T) {
 	for rule, v := range map[string]Value{
 		"NaN": Float(math.NaN()), "infinity": Float(math.Inf(-1)), "no instant": Instant(time.Time{}),
 		"a year of five digits": Instant(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)),

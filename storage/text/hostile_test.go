@@ -61,7 +61,7 @@ var hostile = map[string]struct{ begin, piece, cut, noMain string }{
 	"control characters":          {"a", "\x01", CutLong, NoRoom},
 }
 
-func TestHostile_WhatAPageCostsIsBounded(t *testing.T) {
+func TestHostile_PageCostIsBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes seconds")
 	}

@@ -18,7 +18,7 @@ func read(t *testing.T, contentType, body string) Page {
 	return p
 }
 
-func TestTheWholeTextHasALineForEachBlockAndNothingThatIsNoText(t *testing.T) {
+func TestText_OneLinePerBlock(t *testing.T) {
 	for name, c := range map[string]struct{ page, want string }{
 		"title first":                   {"<title>A &amp; B</title><p>one", "A & B\none"},
 		"white space is one space":      {"<p>  one\n\t two&nbsp; three  </p> ", "one two three"},
@@ -54,7 +54,7 @@ func TestInXMLAnyElementEndsItself(t *testing.T) {
 	assert.Equal(t, `<body><script src="a"/><p/>text <![CDATA[a<b]]><iframe/> end</body></html>`, read(t, "text/html", page).Whole, "in HTML")
 }
 
-func TestWhatIsReadDependsOnTheType(t *testing.T) {
+func TestText_DependsOnMediaType(t *testing.T) {
 	for _, c := range []struct{ contentType, body, whole, charset, why string }{
 		{"text/plain", "a  <b>\r\n\r\n c\n", "a  <b>\n c", "windows-1252", NoPage},
 		{"text/plain; charset=utf-8", "\xEF\xBB\xBFé", "é", "utf-8", NoPage},

@@ -10,7 +10,7 @@ import (
 	"curtsy/storage/warc"
 )
 
-func TestWhatIsAPageAndWhatHasABody(t *testing.T) {
+func TestAnswer_PagesAndBodies(t *testing.T) {
 	const page = "Content-Type: text/html\r\n\r\n<title>Bread</title>"
 	for _, c := range []struct {
 		what, kind, uri, block string

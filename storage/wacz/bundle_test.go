@@ -173,7 +173,7 @@ func (m *made) opened(r *audit.Result) (*Package, string) {
 	return p, strings.Join(all, "\n")
 }
 
-func TestAPackageIsWhatItsManifestSays(t *testing.T) {
+func TestPackage_MatchesManifest(t *testing.T) {
 	for name, c := range map[string]struct {
 		make func(m *made)
 		want string // the first finding; "" for none
@@ -269,7 +269,7 @@ func TestAPackageIsWhatItsManifestSays(t *testing.T) {
 	}
 }
 
-func TestThePackageIsSignedByWhoSignedTheLedger(t *testing.T) {
+func TestPackage_SignedByLedgerKey(t *testing.T) {
 	m := foreign(t)
 	key := m.byLedger()
 	of := checkpoint.KeyOf(key.Public().(ed25519.PublicKey))
@@ -309,7 +309,7 @@ func TestNothingInAPackageLeadsOutOfItsFolder(t *testing.T) {
 	assert.GreaterOrEqual(t, len(p.Files), 4, "files")
 }
 
-func TestWhatIsNoPackageIsNotRead(t *testing.T) {
+func TestOpen_RejectsOtherFiles(t *testing.T) {
 	m := &made{t: t, files: map[string]string{}}
 	m.add("readme.txt", "x")
 	text := filepath.Join(t.TempDir(), "x.wacz")

@@ -183,7 +183,7 @@ func TestSpecTheAnonymousSignatureVerifies(t *testing.T) {
 	}
 }
 
-func TestWithoutAKeyThereIsADigestAndNoSignature(t *testing.T) {
+func TestPack_WithoutKeyOnlyDigest(t *testing.T) {
 	o := small(t).options(t)
 	o.Key = nil
 	text := string(packedBy(t, o).read("datapackage-digest.json"))

@@ -96,7 +96,7 @@ func TestCheckAcrossFiles(t *testing.T) {
 	assert.Truef(t, strings.Join(codes, " ") == NoWarcinfo+" "+MissingWarcinfo+" "+MissingOriginal, "the second: %q", codes)
 }
 
-func TestFileWithoutARecordIsNoCleanArchive(t *testing.T) {
+func TestChecker_EmptyFileIsNotClean(t *testing.T) {
 	for want, in := range map[string][]byte{
 		NoRecord: nil, Garbage + " " + NoRecord: []byte("no archive\n"), ExtraLines + " " + NoRecord: []byte("\r\n\r\n"),
 	} {

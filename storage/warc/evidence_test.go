@@ -197,7 +197,7 @@ func TestRevisits(t *testing.T) {
 		[]string{"revisit", profileNotModified, "", "HTTP/1.1 304 Not Modified\r\n\r\n"})
 }
 
-func TestIndexIsTold(t *testing.T) {
+func TestWriter_ReportsToIndex(t *testing.T) {
 	dir := t.TempDir()
 	k := &known{}
 	w := open(t, Options{Dir: dir, Index: k, SegmentSize: 2600})

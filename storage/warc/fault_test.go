@@ -94,7 +94,7 @@ type counting struct {
 
 func (c counting) Sync() error { c.sync(); return c.file.Sync() }
 
-func TestSyncCoversWhatCameBefore(t *testing.T) {
+func TestSync_CoversEarlierWrites(t *testing.T) {
 	for name, limit := range map[string]int64{"same segment": 1 << 20, "next segment": 1} {
 		t.Run(name, func(t *testing.T) {
 			w := open(t, Options{Dir: t.TempDir(), SegmentSize: limit})

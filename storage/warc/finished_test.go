@@ -33,7 +33,7 @@ func (h *hearing) finished(name string, octets int64, sum [32]byte) error {
 	return nil
 }
 
-func TestEachCompleteSegmentIsTold(t *testing.T) {
+func TestFinished_ReportsEachSegment(t *testing.T) {
 	h := &hearing{t: t, dir: t.TempDir()}
 	o := Options{Dir: h.dir, SegmentSize: 2500, Finished: h.finished}
 	for range 2 { // the second run adds only its own
@@ -52,7 +52,7 @@ func TestEachCompleteSegmentIsTold(t *testing.T) {
 	assert.Truef(t, slices.Equal(h.all, files), "a run without an exchange: told of %v, there are %v", h.all, files)
 }
 
-func TestAMendedSegmentIsTold(t *testing.T) {
+func TestFinished_ReportsRepairedSegment(t *testing.T) {
 	segment, ends := threeExchanges(t)
 	for _, n := range []int64{ends[1], ends[1] + 5, ends[3] - 1, ends[3], 7} {
 		h := &hearing{t: t, dir: leave(t, segment[:n])}
@@ -62,7 +62,7 @@ func TestAMendedSegmentIsTold(t *testing.T) {
 	}
 }
 
-func TestASegmentThatCannotBeToldOfIsTheLast(t *testing.T) {
+func TestFinished_ErrorEndsWriter(t *testing.T) {
 	full := errors.New("no room in the ledger")
 	for _, fails := range []int{0, 1} {
 		dir, n := t.TempDir(), 0

@@ -104,7 +104,7 @@ func TestZstdIsNamed(t *testing.T) {
 	}
 }
 
-func TestLenientReadErrorIsNoFinding(t *testing.T) {
+func TestLenient_ReadErrorIsNotAFinding(t *testing.T) {
 	broken := errors.New("input/output error")
 	for _, in := range [][]byte{members(rec("a", "one"), rec("b", "two")), []byte(rec("a", "one") + rec("b", "two"))} {
 		for n := range in {

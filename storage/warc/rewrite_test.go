@@ -34,7 +34,7 @@ func rewritten(t *testing.T, path string, edit func(*Record) (Edit, error)) ([]b
 	return b.Bytes(), read(t, to)
 }
 
-func TestWhatIsKeptIsTheSame(t *testing.T) {
+func TestRewrite_KeepsOtherRecords(t *testing.T) {
 	path := written(t)
 	was, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -57,7 +57,7 @@ func TestWhatIsKeptIsTheSame(t *testing.T) {
 	}
 }
 
-func TestAReducedRecordHasItsHeadAlone(t *testing.T) {
+func TestRewrite_ReducedHasHeadOnly(t *testing.T) {
 	path := written(t)
 	is := func(r *Record) bool { return r.Type == "response" && strings.HasSuffix(r.TargetURI(), "/2") }
 	_, now := rewritten(t, path, func(r *Record) (Edit, error) {
@@ -118,7 +118,7 @@ func TestABlockIsReplaced(t *testing.T) {
 	c.Finish(func(_ int, f Finding) { t.Error(f) })
 }
 
-func TestWhatCannotBeReadIsNotWrittenAnew(t *testing.T) {
+func TestRewrite_RejectsUnreadable(t *testing.T) {
 	path := written(t)
 	keep := func(*Record) (Edit, error) { return Edit{}, nil }
 	no := errors.New("no")

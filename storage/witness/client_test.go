@@ -16,7 +16,7 @@ import (
 	"curtsy/storage/ledger/checkpoint"
 )
 
-func TestAClientLearnsWhatTheWitnessHas(t *testing.T) {
+func TestClient_LearnsWitnessSize(t *testing.T) {
 	op := signer(t, 1)
 	h := newHistory(t, checkpoint.Origin(op, "0123456789abcdef"), 20, 20, 0)
 	w, has := witnessSigner(t, "w.test"), 0

@@ -97,7 +97,7 @@ func TestMemoryLimitHoldsWhileACrawlRunsAndNoLonger(t *testing.T) {
 	}
 }
 
-func TestMemoryLimitLeavesAChoiceAlone(t *testing.T) {
+func TestMemoryLimit_KeepsUserChoice(t *testing.T) {
 	for _, tt := range []struct {
 		name, value string
 		limit       int64

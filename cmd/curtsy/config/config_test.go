@@ -92,7 +92,7 @@ func TestTheEnvironmentHasEverySettingAndTheFileOfSettings(t *testing.T) {
 	}
 }
 
-func TestAnEmptyVariableIsNoSetting(t *testing.T) {
+func TestEnv_EmptyVariableIsIgnored(t *testing.T) {
 	home(t, "")
 	t.Setenv("CURTSY_MAX_PAGES", "")
 	t.Setenv("CURTSY_AGENT", "")
@@ -149,7 +149,7 @@ func TestWrongConfigurationNamesFileLineColumnAndTheNearestKey(t *testing.T) {
 	}
 }
 
-func TestSettingsReadWhatTheyWrite(t *testing.T) {
+func TestSettings_RoundTrip(t *testing.T) {
 	home(t, "")
 	s, _ := given(t, "--delay", "1500ms", "--max-body", "5MiB", "--exclude", `\.zip$`, "--exclude", "say \"hi\"",
 		"--accept", "text/html,.pdf", "--depth", "0", "--operator", "Bücherei\n", "--max-pages", "12")

@@ -28,7 +28,7 @@ func TestDefaultDirectoryIsHostAndDate(t *testing.T) {
 }
 
 // A demo that failed keeps its crawl and prints where it is, also with --quiet.
-func TestADemoThatWentWrongSaysWhereItsCrawlIs(t *testing.T) {
+func TestDemo_FailureNamesCrawlDirectory(t *testing.T) {
 	var b strings.Builder
 	o := &options{dir: t.TempDir(), quiet: true}
 	if err := leave(o, false, cli.Streams{Err: &b}); err != nil || !strings.Contains(b.String(), "curtsy audit "+o.dir) {

@@ -17,7 +17,7 @@ func fresh() *initing { return &initing{settings: crawldir.Defaults()} }
 
 func never(string) bool { return false }
 
-func TestInitAsksUntilTheAnswerWillDo(t *testing.T) {
+func TestInit_RepeatsInvalidQuestions(t *testing.T) {
 	in := fresh()
 	var output strings.Builder
 	err := in.ask(strings.NewReader(strings.Join([]string{
@@ -59,7 +59,7 @@ func TestAnEmptyLineKeepsTheAnswerOfBefore(t *testing.T) {
 	assert.Contains(t, output.String(), "Enter for: Ada\n", "the answer of before is not shown")
 }
 
-func TestWhatAFlagAnswersIsNotAsked(t *testing.T) {
+func TestInit_SkipsQuestionsWithFlags(t *testing.T) {
 	var output strings.Builder
 	require.NoError(t, fresh().ask(strings.NewReader(""), &output, func(string) bool { return true }))
 	assert.Empty(t, output.String())

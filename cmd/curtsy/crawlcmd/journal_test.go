@@ -97,7 +97,7 @@ func (g growing) Estimate(context.Context) (status.Estimate, error) {
 	return status.Estimate{Known: 9, Left: time.Minute, Pace: time.Second, PaceBy: "floor", Host: "http://a.test"}, nil
 }
 
-func TestEventsAreWhatHasChanged(t *testing.T) {
+func TestJournal_WritesChangesOnly(t *testing.T) {
 	rests := []status.Resting{{Host: "http://b.test", Condition: "parked", Reason: "status 429", Wait: 3, Pending: 2}}
 	var b bytes.Buffer
 	synctest.Test(t, func(t *testing.T) {
@@ -132,7 +132,7 @@ type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, errors.New("nobody reads") }
 
-func TestAJournalThatNobodyReadsSaysSoOnce(t *testing.T) {
+func TestJournal_ReportsClosedOutputOnce(t *testing.T) {
 	lost := 0
 	newJournal(io.Writer(broken{})).Follow(t.Context(), growing{time.Now(), []status.Status{{State: "running"}}}, func(error) { lost++ })
 	assert.Equal(t, 1, lost)

@@ -73,8 +73,8 @@ func belowOf(t *testing.T, path string) []byte {
 	return below(t, path)
 }
 
-// TestCredentials_StandNowhere has a rule for each way out: the place to search, and a mark that must be there.
-func TestCredentials_StandNowhere(t *testing.T) {
+// TestCredentials_AreNotStored has a rule for each way out: the place to search, and a mark that must be there.
+func TestCredentials_AreNotStored(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("its crash is a signal")
 	}

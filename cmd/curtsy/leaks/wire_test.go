@@ -134,7 +134,7 @@ func requestPage(t *testing.T, f *fetch.Fetcher, raw string, own string, want fu
 	return ex
 }
 
-func TestCredentials_GoToTheAuthorityThatIsProvedAlone(t *testing.T) {
+func TestCredentials_GoToProvedAuthorityOnly(t *testing.T) {
 	_, f, got := tap(t, "")
 	if ex := requestPage(t, f, "https://example.com/", "https://example.com/", nil); ex.Failure != nil || <-got != basic() || !strings.Contains(string(ex.Request), "Authorization: (masked)\r\n") {
 		t.Fatalf("%v: the host itself was not told: %q", ex.Failure, ex.Request)

@@ -61,7 +61,7 @@ func TestOffATerminalAPlainLineEveryTenSeconds(t *testing.T) {
 	}
 }
 
-func TestTheEstimateIsSaidAtTheStartAndWheneverItDoubles(t *testing.T) {
+func TestEstimate_PrintedWhenItDoubles(t *testing.T) {
 	var b bytes.Buffer
 	heard(t, 95*time.Second, &Display{w: &b}, "running", func(d time.Duration) time.Duration {
 		switch {
@@ -100,7 +100,7 @@ func terminalOf(w io.Writer, ours *bool) *Terminal {
 	return &Terminal{w: w, columns: func() int { return 20 }, foreground: func() bool { return *ours }}
 }
 
-func TestDisplay_SentencesStandAboveTheLine(t *testing.T) {
+func TestDisplay_SentencesAboveLine(t *testing.T) {
 	var b bytes.Buffer
 	ours := true
 	v := &Display{w: &b, terminal: terminalOf(&b, &ours)}
@@ -181,7 +181,7 @@ type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, errors.New("nobody reads") }
 
-func TestAVoiceThatNobodyHearsSaysSoOnce(t *testing.T) {
+func TestDisplay_ReportsClosedOutputOnce(t *testing.T) {
 	v := New(io.Writer(broken{}), false, false)
 	v.Say("one")
 	v.Say("two")
@@ -210,7 +210,7 @@ func TestHostsThatRestedBeforeAreNotCountedAmongTheTroubled(t *testing.T) {
 	assert.Empty(t, x.look(s))
 }
 
-func TestAHostWithoutRobotsIsSaidOnce(t *testing.T) {
+func TestTroubles_MissingRobotsReportedOnce(t *testing.T) {
 	var x troubles
 	x.look(status.Status{})
 	assert.Empty(t, x.look(status.Status{Resting: []status.Resting{{Host: "http://a.test", Reason: "robots.txt: status 503", Wait: 60}}}))
@@ -229,7 +229,7 @@ func (f failing) Status(ctx context.Context) (status.Status, error) {
 }
 
 // Without a terminal the first line comes after ten seconds. Earlier failures are reported.
-func TestWhatFailsInTheFirstSecondsIsSaidOffATerminalToo(t *testing.T) {
+func TestTroubles_EarlyFailuresWithoutTerminal(t *testing.T) {
 	var b bytes.Buffer
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
@@ -250,7 +250,7 @@ func TestHostileNamesStayOnTheirLine(t *testing.T) {
 }
 
 // Each host is reported once, except those of an earlier run and those that the crawl reports as closed.
-func TestTroublesAreSaidAsTheyBegin(t *testing.T) {
+func TestTroubles_ReportedAsTheyBegin(t *testing.T) {
 	var x troubles
 	look := func(s status.Status) string { return strings.Join(x.look(s), "; ") }
 	old := status.Resting{Host: "http://old.test", Reason: "status 403"}
@@ -272,7 +272,7 @@ func TestTroublesAreSaidAsTheyBegin(t *testing.T) {
 }
 
 // An idle crawl reports the hosts that it waits for, once, and the remaining work after Ctrl-C.
-func TestACrawlSaysWhatItWaitsFor(t *testing.T) {
+func TestDisplay_NamesHostsInBackOff(t *testing.T) {
 	dead := status.Resting{Host: "http://dead.test", Condition: "parked", Reason: "robots.txt: nxdomain", Wait: 53, Pending: 3}
 	later := status.Resting{Host: "http://later.test", Condition: "parked", Reason: "status 503, Retry-After 2m0s", Wait: 120, Pending: 1}
 	gone := status.Resting{Host: "http://gone.test", Condition: "refused", Reason: "status 403", Pending: 2}

@@ -66,7 +66,7 @@ func TestAuditShowsHostileTextAsText(t *testing.T) {
 	}
 }
 
-func TestWhatSitesWroteIsText(t *testing.T) {
+func TestPage_EscapesSiteText(t *testing.T) {
 	evil := "<script>alert(1)</script>\x1b[2J\u202e"
 	r := &changes.Result{
 		Dir: "news", Counts: map[string]changes.Count{changes.Changed: {Pages: 61}}, Kinds: map[string]int64{changes.Text: 61}, LeftOut: 3,

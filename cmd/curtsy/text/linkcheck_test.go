@@ -32,7 +32,7 @@ func linksHostile() *check.Result {
 	}
 }
 
-func TestWhatASiteWritesIsEscapedEverywhere(t *testing.T) {
+func TestLinkcheck_EscapesSiteText(t *testing.T) {
 	r := linksHostile()
 	if text := Links(r); strings.ContainsAny(text, "\x1b\x00\r\u202e") || strings.Contains(text, "\n::error") {
 		t.Errorf("text: %q", text)
@@ -80,7 +80,7 @@ func TestThePagesPolicyIsForItsOwnScript(t *testing.T) {
 }
 
 // An id that is twice on each page is listed once.
-func TestAnIdOfManyPagesIsToldOnce(t *testing.T) {
+func TestLinkcheck_SharedIDReportedOnce(t *testing.T) {
 	r := &check.Result{}
 	for i := range 40 {
 		page := fmt.Sprintf("http://a.test/%d", i)

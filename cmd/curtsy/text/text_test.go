@@ -28,7 +28,7 @@ func TestWatch_NextRoundOrEnd(t *testing.T) {
 	}
 }
 
-func TestReasonsStandBehindTheirSum(t *testing.T) {
+func TestReasons_FollowTheirSum(t *testing.T) {
 	got := Status(status.Status{
 		Failures: map[string]int64{"status:429": 1, "status:5xx": 2}, NotRead: map[string]int64{"coding": 1},
 		Links: map[string]int64{"scope:nofollow": 7}, Capped: map[string]int64{"cap: host": 3},
@@ -115,7 +115,7 @@ func made() *plan.Plan {
 }
 
 // The text of a host is harmless in a terminal and in Markdown.
-func TestWhatAHostSaysDoesNothing(t *testing.T) {
+func TestText_HostWordsAreEscaped(t *testing.T) {
 	p, s := made(), crawldir.Defaults()
 	s.Purpose = hostile
 	require.NoError(t, s.OpenLists("", nil))

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { os.Exit(scratch.Run(m.Run)) }
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-func TestLogAndArchiveTellTheSame(t *testing.T) {
+func TestCompare_LogMatchesArchive(t *testing.T) {
 	at := func(s float64) time.Time { return noon.Add(time.Duration(s * float64(time.Second))) }
 	robots, one, two, end := exchange("http://a.test/robots.txt", at(0), time.Second, 200), exchange("http://a.test/1", at(20), time.Second, 200),
 		exchange("http://a.test/2?x", at(40), time.Second, 404), exchange("http://a.test/end", at(60), time.Second, 200)
@@ -134,7 +134,7 @@ func TestCompare_LogWithoutHost(t *testing.T) {
 	}
 }
 
-func TestAFileThatIsNoLogIsSaid(t *testing.T) {
+func TestCompare_RejectsOtherFiles(t *testing.T) {
 	w := Compare(Options{Logs: []Log{{Path: logFile(t, "{}\n{}\n")}}})
 	if err := w.Close(t.Context(), &audit.Result{}, func(finding.Finding) {}); err == nil || !strings.Contains(err.Error(), "objects of JSON: line 1") {
 		t.Error(err)
@@ -268,7 +268,7 @@ func codesOf(found []finding.Finding) string {
 
 // nginx 1.22 wrote these lines: the part of an overlong request line in its buffer, nothing of an invalid one, and in JSON
 // ($request_uri, $host) less than that.
-func TestARequestLineThatTheServerCutAccusesNobody(t *testing.T) {
+func TestCompare_CutRequestLineIsHarmless(t *testing.T) {
 	long := "/" + strings.Repeat("a", 9000)
 	at := func(s int, rest string) string {
 		return "192.0.2.9 - - [" + noon.Add(time.Duration(s)*time.Second).Format(timeForm) + "] " + rest + "\n"
@@ -336,7 +336,7 @@ func TestARequestLineThatTheServerCutAccusesNobody(t *testing.T) {
 	}
 }
 
-func TestALogAloneHoldsNoAgentAgainstWhatWasRefusedUnheard(t *testing.T) {
+func TestJudge_UnreadRequestNeedsNoAgent(t *testing.T) {
 	for line, want := range map[string]int64{
 		`192.0.2.9 - - [01/Mar/2026:12:00:20 +0000] "GET /n%zz1 HTTP/1.1" 400 157 "-" "-"`: 0,
 		`192.0.2.9 - - [01/Mar/2026:12:00:20 +0000] "GET /n HTTP/1.1" 494 157 "-" ""`:      0,
@@ -357,7 +357,7 @@ func TestALogAloneHoldsNoAgentAgainstWhatWasRefusedUnheard(t *testing.T) {
 	}
 }
 
-func TestALogAloneHoldsNoRulesAgainstARequestThatWasCut(t *testing.T) {
+func TestJudge_CutRequestIsNotDisallowed(t *testing.T) {
 	const agent = `"curtsy/1"`
 	text := `192.0.2.9 - - [01/Mar/2026:12:00:00 +0000] "GET /robots.txt HTTP/1.1" 200 5 "-" ` + agent + "\n"
 	for _, line := range []string{`"GET /a" 414 0 "-" "-"`, `"-" 408 0 "-" "-"`, `"" 400 0 "-" "-"`, `"\x16\x03" 400 0 "-" "-"`} {
@@ -383,7 +383,7 @@ func twoHosts() (es []*evidence.Exchange, log []string) {
 	return es, log
 }
 
-func TestALogThatHostsShareAccusesNobody(t *testing.T) {
+func TestCompare_SharedLogIsHarmless(t *testing.T) {
 	es, log := twoHosts()
 	one := strings.Replace(log[4], "/2 ", "/secret ", 1)
 	named := func(host string, lines ...string) (all []string) {

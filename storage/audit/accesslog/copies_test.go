@@ -71,7 +71,7 @@ func TestLinesThatOverlapCountOnce(t *testing.T) {
 	}
 }
 
-func TestALineThatTwoFilesMayShareAccusesNobody(t *testing.T) {
+func TestCompare_SharedLineIsHarmless(t *testing.T) {
 	es, log := aDay()
 	es = slices.Insert(es, 30, es[30])
 	o := Options{TempDir: t.TempDir(), Logs: logFiles(t, log[:61], log[60:])}
@@ -80,7 +80,7 @@ func TestALineThatTwoFilesMayShareAccusesNobody(t *testing.T) {
 	}
 }
 
-func TestALogAloneThatOverlapsIsJudgedOnce(t *testing.T) {
+func TestJudge_OverlappingLogsCountOnce(t *testing.T) {
 	_, log := aDay()
 	for name, c := range map[string]struct {
 		files [][]string

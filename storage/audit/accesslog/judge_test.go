@@ -53,7 +53,7 @@ func judged(t *testing.T, log string, change func(*JudgeOptions)) *audit.Result 
 	return r
 }
 
-func TestALogAloneIsJudged(t *testing.T) {
+func TestJudge_LogOnly(t *testing.T) {
 	const other = "Mozilla/5.0"
 	yesterday := logLine{at: -90_000, target: "/", status: 200, agent: other, client: "198.51.100.7"}
 	robots := logLine{at: 0, target: "/robots.txt", status: 200}
@@ -116,7 +116,7 @@ func TestALogAloneIsJudged(t *testing.T) {
 	}
 }
 
-func TestPoliteCrawlersAreNotAccusedByALogAlone(t *testing.T) {
+func TestJudge_AcceptsPoliteCrawlers(t *testing.T) {
 	robots := logFile(t, "User-agent: curtsy\nCrawl-delay: 1\nDisallow: /no\n")
 	for seed := range trials(100) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 15))
@@ -133,7 +133,7 @@ func TestPoliteCrawlersAreNotAccusedByALogAlone(t *testing.T) {
 	}
 }
 
-func TestLogAlone_NamesTheRobotsThatDecided(t *testing.T) {
+func TestJudge_NamesDecidingRobots(t *testing.T) {
 	t.Parallel()
 	const before = "robots.txt of the host of the log: "
 	absent, page := logLine{target: "/robots.txt", status: 404}, logLine{at: 3, target: "/a", status: 200}
@@ -176,7 +176,7 @@ func TestLogAlone_NamesTheRobotsThatDecided(t *testing.T) {
 	}
 }
 
-func TestALogWithoutTheCrawlerIsNoResult(t *testing.T) {
+func TestJudge_NeedsLinesOfTheCrawler(t *testing.T) {
 	o := JudgeOptions{Logs: []Log{{Path: logFile(t, text(logLine{target: "/", status: 200, agent: "x"}))}}, Token: "otherbot", TempDir: t.TempDir()}
 	if r, err := Judge(t.Context(), o); r != nil || !errors.Is(err, ErrNobody) {
 		t.Error(r, err)

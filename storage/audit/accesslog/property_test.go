@@ -162,7 +162,7 @@ func TestHonestCrawlsAreNotAccusedWhereverTheLogBegins(t *testing.T) {
 	}
 }
 
-func TestWhatAWholeLogLacksIsFound(t *testing.T) {
+func TestCompare_FindsMissingLines(t *testing.T) {
 	tried := 0
 	for seed := range trials(200) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 14))

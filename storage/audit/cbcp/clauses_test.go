@@ -22,7 +22,7 @@ const provable = "rep x-robots-tag identifiable unique-name description-url back
 const hidden = "owner-purpose off-hours scripts ranges ranges-current ranges-linked ranges-found page data-use contact " +
 	"example verifying exemption reachable"
 
-func TestAPoliteCrawlKeepsWhatCanBeShown(t *testing.T) {
+func TestCBCP_PoliteCrawlPasses(t *testing.T) {
 	r := judge(t, polite())
 	if r.in(Kept) != provable || r.in(NotProvable) != hidden || r.Broken != 0 || r.Musts != 0 {
 		for _, c := range r.Clauses {
@@ -37,7 +37,7 @@ func TestAnArchiveWithoutExchangesProvesNothing(t *testing.T) {
 	assert.Len(t, Clauses(), judge(t, nil).Unknown)
 }
 
-func TestWithoutRequestsWhoAskedIsNotProvable(t *testing.T) {
+func TestCBCP_IdentityNeedsRequests(t *testing.T) {
 	all := polite()
 	for i := range all {
 		all[i].noReq = true
@@ -77,7 +77,7 @@ func repeated(f fetch, n int, pause time.Duration) (all []fetch) {
 }
 
 // Each mutant breaks one clause, and no other one: a check that sees everything in everything proves nothing.
-func TestEachMutantBreaksItsClauseAlone(t *testing.T) {
+func TestCBCP_MutantsBreakOneClause(t *testing.T) {
 	rows := []struct {
 		clause, name string
 		crawl        []fetch
@@ -127,7 +127,7 @@ func TestEachMutantBreaksItsClauseAlone(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotBroken(t *testing.T) {
+func TestCBCP_AllowedBehaviour(t *testing.T) {
 	for _, row := range []struct {
 		clause, name string
 		crawl        []fetch
@@ -179,7 +179,7 @@ func good() Published {
 	}
 }
 
-func TestCopiesOfWhatIsPublishedDecideTheirClauses(t *testing.T) {
+func TestCBCP_PublishedCopiesDecide(t *testing.T) {
 	for _, row := range []struct {
 		name         string
 		change       func(p *Published)

@@ -61,7 +61,7 @@ func TestSpeedWithoutALimitIsNotProvable(t *testing.T) {
 	}
 }
 
-func TestURLsBeyondTheBoundAreSaid(t *testing.T) {
+func TestJudge_ReportsURLBound(t *testing.T) {
 	f := &New(Published{}).facts
 	for i := range uint64(maxURLs) {
 		f.visits[i] = visit{n: 1}
@@ -72,7 +72,7 @@ func TestURLsBeyondTheBoundAreSaid(t *testing.T) {
 	}
 }
 
-func TestOwnHostsMayBeAskedAgain(t *testing.T) {
+func TestJudge_OwnHostsMayRepeat(t *testing.T) {
 	for _, own := range []bool{false, true} {
 		f := &New(Published{}).facts
 		for range 5 {
@@ -82,7 +82,7 @@ func TestOwnHostsMayBeAskedAgain(t *testing.T) {
 	}
 }
 
-func TestOwnHostsMayBeAskedOnThoughTheyFail(t *testing.T) {
+func TestJudge_OwnHostsMayContinueAfterFailures(t *testing.T) {
 	for _, own := range []bool{false, true} {
 		f := &facts{servers: map[string]*server{}}
 		for i := range streakMin + 1 {

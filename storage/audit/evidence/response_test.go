@@ -129,7 +129,7 @@ func TestASegmentMayBeCompletedMeanwhile(t *testing.T) {
 	}
 }
 
-func TestOddity_NamesWhatIsNeverSent(t *testing.T) {
+func TestOddity_NamesForeignFields(t *testing.T) {
 	t.Parallel()
 	const sent = "GET /a HTTP/1.1\r\nHost: a.test\r\nUser-Agent: x\r\nAccept: */*\r\n"
 	for name, c := range map[string]struct{ head, want string }{
@@ -155,7 +155,7 @@ func TestOddity_NamesWhatIsNeverSent(t *testing.T) {
 	}
 }
 
-func TestRequestHead_TellsFieldsApartByTheirWholeNames(t *testing.T) {
+func TestRequestHead_ComparesWholeNames(t *testing.T) {
 	var h RequestHead
 	for _, name := range []string{"x-cookie-jar", "cookie", "proxy-authorization"} {
 		h.take(name, []byte(Masked))
@@ -166,7 +166,7 @@ func TestRequestHead_TellsFieldsApartByTheirWholeNames(t *testing.T) {
 	assert.False(t, h.Has("jar"))
 }
 
-func TestManyOriginalsAccuseNobody(t *testing.T) {
+func TestOriginals_OverflowIsHarmless(t *testing.T) {
 	o := &originals{make([]original, maxOriginals), maphash.MakeSeed()}
 	const n = 3 * maxOriginals
 	row := func(i int) original {

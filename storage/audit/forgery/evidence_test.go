@@ -455,7 +455,7 @@ func (e *evidence) value(i int, name, value string) {
 
 func (e *evidence) cut(i int) { e.book = slices.Delete(e.book, i, i+1) }
 
-func TestATakedownAccusesNobody(t *testing.T) {
+func TestTakedown_IsHarmless(t *testing.T) {
 	dir := crawl(t)
 	var subjects []redact.Subject
 	for _, x := range readEvidence(t, dir).exchanges("") {

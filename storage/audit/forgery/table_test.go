@@ -229,7 +229,7 @@ func honest(t *testing.T, dir string, head *checkpoint.Checkpoint) {
 	}
 }
 
-func TestWhatAPackageSaysItLeavesOutIsNotMissed(t *testing.T) {
+func TestPackage_DeclaredOmissionsAreAllowed(t *testing.T) {
 	dir := crawl(t)
 	e := readEvidence(t, dir)
 	e.drop(e.of(secret).answer)

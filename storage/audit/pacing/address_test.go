@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestWhatHasOnePaceOfAddresses(t *testing.T) {
+func TestBlock_SharesOnePace(t *testing.T) {
 	for addr, want := range map[string]string{
 		"8.8.8.8": "8.8.8.8", "::ffff:8.8.8.8": "8.8.8.8", "64:ff9b::808:808": "8.8.8.8", "64:ff9b::808:809": "8.8.8.9",
 		"2002:808:808::1": "8.8.8.8", "2002:808:808:5::2": "8.8.8.8", "64:ff9b:1::808:808": "64:ff9b:1::/64",

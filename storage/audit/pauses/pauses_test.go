@@ -64,7 +64,7 @@ func first(all []Exchange) int {
 	return slices.IndexFunc(all, func(e Exchange) bool { _, short := row.Add(e); return short })
 }
 
-func TestWhoKeepsEveryPauseIsNotAccused(t *testing.T) {
+func TestRow_AcceptsPoliteCrawls(t *testing.T) {
 	for seed := range uint64(3000) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		_, all := crawl(r, 2+r.IntN(200), 1, seed%2 == 0, seed%3 == 0)
@@ -136,7 +136,7 @@ func TestAShuffledCrawlIsHeldToItsWholeTime(t *testing.T) {
 	}
 }
 
-func TestAClockSetBackAccusesNobody(t *testing.T) {
+func TestRow_ClockSetBackIsHarmless(t *testing.T) {
 	var row Row
 	at := day0
 	for i := range 200 {

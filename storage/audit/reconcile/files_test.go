@@ -120,7 +120,7 @@ func (d *directory) redact(name, before, after string) {
 		Files: []ledger.RedactedFile{{Name: name, Octets: int64(len(after)), SHA256: sum(after), Before: sum(before)}}}})
 }
 
-func TestAKillExcusesAMarkThatIsNotThere(t *testing.T) {
+func TestFiles_KillExcusesMissingMark(t *testing.T) {
 	d := newDirectory(t)
 	for _, n := range []string{"3", "4"} {
 		d.put("warc/curtsy-0000"+n+".warc.gz", n)

@@ -122,7 +122,7 @@ func compared(t *testing.T, o Options, es []*evidence.Exchange, refused []storag
 }
 
 // Package forgery has the differences.
-func TestLedgerAndArchiveTellTheSame(t *testing.T) {
+func TestLedger_MatchesArchive(t *testing.T) {
 	base := soon()
 	for name, c := range map[string]struct {
 		change func(es *[]*evidence.Exchange, lines, refused *[]storage.Line)
@@ -328,7 +328,7 @@ func codesOf(found []finding.Finding) string {
 	return strings.Join(all, " ")
 }
 
-func TestAnAttemptThatReachedNobodyExplainsAPause(t *testing.T) {
+func TestLedger_UnsentAttemptExplainsDelay(t *testing.T) {
 	base := soon()
 	for name, c := range map[string]struct {
 		url  string

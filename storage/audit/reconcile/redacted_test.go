@@ -150,7 +150,7 @@ func takenDown(t *testing.T, urls string, killed bool) (w *Ledger, of map[string
 	return w, of, es
 }
 
-func TestWhatWasTakenDownHasItsPlaceAndItsHost(t *testing.T) {
+func TestTaken_HasPlaceAndHost(t *testing.T) {
 	for urls, want := range map[string]map[string]pacing.Taken{
 		"a.test/1 b.test/1 a.test/2 b.test/2":    {},
 		"a.test/1 a.test/2! a.test/3 a.test/4":   {"a.test/1": {InAll: 1}, "a.test/3": {Before: 1, InAll: 1}, "a.test/4": {InAll: 1}},
@@ -170,14 +170,14 @@ func TestWhatWasTakenDownHasItsPlaceAndItsHost(t *testing.T) {
 	}
 }
 
-func TestWhatWasTakenDownWithoutALineIsOfAKill(t *testing.T) {
+func TestTaken_WithoutLineIsOfAKill(t *testing.T) {
 	_, of, _ := takenDown(t, "a.test/1 a.test/2 a.test/3!? a.test/4?", true)
 	assert.Equal(t, (pacing.Taken{Before: 1, InAll: 1}), of["a.test/4"])
 	_, of, _ = takenDown(t, "a.test/1 a.test/2 a.test/3!? a.test/4?", false)
 	assert.Equal(t, (pacing.Taken{InAll: 1}), of["a.test/4"], "of a run that was not killed")
 }
 
-func TestATakedownExplainsAPauseOfItsHostAlone(t *testing.T) {
+func TestTaken_ExplainsDelaysOfItsHost(t *testing.T) {
 	for urls, want := range map[string]bool{
 		"a.test/1 a.test/2! a.test/3": true, "a.test/1 b.test/2! a.test/3": false, "a.test/1 refused.test/2! a.test/3": false,
 		"a.test/1! b.test/1 b.test/2 b.test/3 b.test/4 b.test/5 b.test/6 a.test/2 a.test/3": false,

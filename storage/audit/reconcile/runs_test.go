@@ -86,7 +86,7 @@ func missing(t *testing.T, found []finding.Finding) (n int) {
 	return n
 }
 
-func TestAKillTearsOffItsOwnRunAlone(t *testing.T) {
+func TestRuns_KillAffectsItsRunOnly(t *testing.T) {
 	const hour = time.Hour
 	for name, c := range map[string]struct {
 		lives  []life
@@ -115,7 +115,7 @@ func TestAKillTearsOffItsOwnRunAlone(t *testing.T) {
 	}
 }
 
-func TestAChangeOfTheKeyIsNoTraceOfTheRunBefore(t *testing.T) {
+func TestRuns_KeyChangeIsNotATrace(t *testing.T) {
 	for name, fresh := range map[string]bool{"the same key": false, "another key": true} {
 		dir, es := lived(t, life{at: 0, n: 3, killed: true}, life{at: time.Hour, n: 3, fresh: fresh})
 		r, found := compared(t, Options{Dir: dir}, slices.Delete(es, 2, 3), nil)
@@ -215,7 +215,7 @@ func TestAKillLeavesNoMoreThanWasInFlight(t *testing.T) {
 	}
 }
 
-func TestAFileIsOfTheRunWhoseMarkBindsIt(t *testing.T) {
+func TestRuns_MarkBindsFile(t *testing.T) {
 	at := soon()
 	for name, c := range map[string]struct {
 		files []string // as recorded; each has an exchange, whose line is in the run of the same place

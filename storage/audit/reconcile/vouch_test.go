@@ -153,7 +153,7 @@ func TestALodgedHeadIsOneOfTheLedger(t *testing.T) {
 	})
 }
 
-func TestAWitnessVouchesForWhatItCosigned(t *testing.T) {
+func TestVouch_WitnessCoversItsCheckpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		me := signer(t, "me")
 		w, dir := witnessSigner(t), filepath.Join(t.TempDir(), "ledger")
@@ -208,7 +208,7 @@ func TestAWitnessVouchesForWhatItCosigned(t *testing.T) {
 	})
 }
 
-func TestAWitnessOfLinesThatAreGoneIsNoFork(t *testing.T) {
+func TestVouch_MissingLinesAreNotAFork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, dir := witnessSigner(t), filepath.Join(t.TempDir(), "ledger")
 		ledgerRun(t, ledger.Options{Dir: dir, Signer: signer(t, "me")}, "http://a.test/", "http://a.test/2")

@@ -87,7 +87,7 @@ func TestAWitnessKeyHasTwoForms(t *testing.T) {
 	assert.Empty(t, (Key{}).Cosigner(), "no key has a form")
 }
 
-func TestWhatIsNoVerifierKeyIsSaid(t *testing.T) {
+func TestParseKey_RejectsInvalidKeys(t *testing.T) {
 	right := signer(t, 1).VerifierKey()
 	for _, text := range []string{"", "a", right[1:], right[:len(right)-4], right + "AAAA", strings.Repeat("a", 2000), "PRIVATE+KEY+" + right,
 		strings.Replace(right, "+", "+0", 1), right + "\n" + right, "x\x00" + right} {
@@ -110,7 +110,7 @@ func TestALedgerWithoutAKeyHasNotesWithoutSignatures(t *testing.T) {
 	}
 }
 
-func TestACosignatureSaysWhen(t *testing.T) {
+func TestCosignature_HasTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, _ := signer(t, 1).Sign(some)
 		n, err := Parse(b)
@@ -154,7 +154,7 @@ func TestACosignatureSaysWhen(t *testing.T) {
 	})
 }
 
-func TestWhatIsNoCheckpointIsSaid(t *testing.T) {
+func TestParse_RejectsInvalidCheckpoints(t *testing.T) {
 	right, _ := signer(t, 1).Sign(some)
 	line := string(right[bytes.Index(right, []byte("\u2014")):])
 	hash := some.Root.String()

@@ -195,7 +195,7 @@ func TestTilesAreReadAgainAtEachSize(t *testing.T) {
 	}
 }
 
-func TestATornOrChangedTileIsFoundAndMadeAnew(t *testing.T) {
+func TestTiles_RebuildTornOrChanged(t *testing.T) {
 	const n = 700
 	s := oracle(t, n)
 	entries := func(yield func(tlog.Hash, error) bool) {
@@ -249,7 +249,7 @@ func TestRebuildEndsAtAnError(t *testing.T) {
 	assert.ErrorIs(t, err, bad)
 }
 
-func TestPublicFormLeavesOutWhatLeadsElsewhere(t *testing.T) {
+func TestPublicForm_OmitsOtherSites(t *testing.T) {
 	withheld := `"salt":"00ff","via":"http://other.test/","seed":"http://third.test/"`
 	line := `{"url":"http://a.test/","reason":"a \",\"salt\":\" in a string",` + withheld + `}`
 	sum := sha256.Sum256([]byte(withheld))

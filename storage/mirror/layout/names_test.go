@@ -306,7 +306,7 @@ func FuzzNameStaysInside(f *testing.F) {
 	})
 }
 
-func TestWhatHasNoTypePassesForNoPage(t *testing.T) {
+func TestNames_UntypedIsNotAPage(t *testing.T) {
 	for in, want := range map[string]string{".html": "x.html.bin", ".HTM": "x.HTM.bin", ".xhtml": "x.xhtml.bin", ".svg": "x.svg", ".css": "x.css", "": "x"} {
 		stem, ext := extension("x", in, "")
 		assert.Truef(t, stem+ext == want, "%q: %q, want %q", in, stem+ext, want)

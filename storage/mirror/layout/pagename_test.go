@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestWhatIsNoPageIsNamedAsNone(t *testing.T) {
+func TestPageName_OfOtherFiles(t *testing.T) {
 	for _, media := range []string{"application/octet-stream", "text/plain", "image/png", "application/x-foo", "application/x+xml", "text/x-html", ""} {
 		var pages []Page
 		for _, p := range append(slices.Clone(hostile), "a.html", "a.HtM", "a.xhtml", "a.XHT", "a.shtml", "a.html.html", "a?b=c.htm", "d.html/", "a%2Ehtml", "a.html%20", "a.html.", "a.ht%6Dl") {

@@ -127,7 +127,7 @@ func TestAFullDiskLeavesNoDatabase(t *testing.T) {
 	}
 }
 
-func TestTheNextFileRemovesWhatAKillLeft(t *testing.T) {
+func TestSink_RemovesPartialFiles(t *testing.T) {
 	dir := t.TempDir()
 	for _, format := range Formats() {
 		left := filepath.Join(dir, ".small"+format.Ext()+".abcdefgh.new")

@@ -187,7 +187,7 @@ func fromParquet(table *tables.Table, r parquet.Row) []any {
 	return vs
 }
 
-func TestJSONLComesBackByTheStandardLibrary(t *testing.T) {
+func TestJSONL_StandardLibraryRoundTrip(t *testing.T) {
 	rows := hostileRows()
 	b, err := os.ReadFile(written(t, sink.JSONL, every, rows, sink.Options{}))
 	require.NoError(t, err)
@@ -243,7 +243,7 @@ func instant(t testing.TB, s string) time.Time {
 	return at.UTC()
 }
 
-func TestCSVComesBackByTheStandardLibrary(t *testing.T) {
+func TestCSV_StandardLibraryRoundTrip(t *testing.T) {
 	for _, exact := range []bool{false, true} {
 		rows := hostileRows()
 		csvSame(t, written(t, sink.CSV, every, rows, sink.Options{ExactCSV: exact}), every, rows, exact)
@@ -291,7 +291,7 @@ func csvSame(t testing.TB, path string, table *tables.Table, rows []tables.Row, 
 }
 
 // RFC 4180: lines end with CR LF, quotes preserve content. Null is an empty cell, "" a pair of quotes.
-func TestCSVIsWhatTheRFCSays(t *testing.T) {
+func TestCSV_FollowsRFC4180(t *testing.T) {
 	table := &tables.Table{Name: "t", Columns: []tables.Column{{Name: "a"}, {Name: "b"}, {Name: "c", Kind: tables.List}}}
 	rows := []tables.Row{
 		{tables.Null(), tables.Text(""), tables.Null()},

@@ -116,7 +116,7 @@ func TestADatabaseHasAllTablesOfASetWithTheirIndexes(t *testing.T) {
 	assert.Truef(t, err == nil && strings.Contains(schema, "-- One row per test (curtsy 1.2)") && strings.Contains(schema, "-- timestamp: when"), "%s, %v", schema, err)
 }
 
-func TestADatabaseIsWholeOrNotThere(t *testing.T) {
+func TestSQLite_WritesCompleteFiles(t *testing.T) {
 	for name, spoil := range map[string]func(s sink.Sink){
 		"aborted":   func(s sink.Sink) { s.Abort() },
 		"open":      func(sink.Sink) {},
