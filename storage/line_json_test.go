@@ -44,9 +44,9 @@ func TestGolden(t *testing.T) {
 			`"record":"urn:uuid:1","blocks_sha256":"bb22","heads_sha256":"cc33","clock_ahead_ms":3000,"modified":"2026-03-01T00:00:00.000000Z","holds_ms":60000,"change":"changed","count":4,"list_sha256":"11ee","directives":"noindex, nofollow",` +
 			`"asked":["X-Robots-Tag: none","meta robots: all"],"prefs":["header tdm-reservation: 1"],"needs_script":true,` +
 			`"via":"http://a.test/v","seed":"http://a.test/","tag":"tags \"é\""}`},
-		{"what says nothing is left out", Line{Time: time.Unix(0, 0), URL: "http://a.test/", Decision: "scope"},
+		{"empty values are omitted", Line{Time: time.Unix(0, 0), URL: "http://a.test/", Decision: "scope"},
 			`{"time":"1970-01-01T00:00:00.000000Z","url":"http://a.test/","decision":"scope"}`},
-		{"a pace of 0 that was asked for is said", Line{Time: time.Unix(1, 0), URL: "u", Decision: "allow", PaceBy: "floor"},
+		{"a required delay of 0 is written", Line{Time: time.Unix(1, 0), URL: "u", Decision: "allow", PaceBy: "floor"},
 			`{"time":"1970-01-01T00:00:01.000000Z","url":"u","decision":"allow","pace_ms":0,"pace_by":"floor"}`},
 	} {
 		assert.Equal(t, c.want, string(c.line.AppendJSON(nil)), c.name)

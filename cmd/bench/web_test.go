@@ -158,10 +158,10 @@ func TestReferee_FindsEachFault(t *testing.T) {
 		log  []request
 		want string
 	}{
-		"nothing":           {ok, ""},
-		"a page missing":    {ok[:2], "[3 of 4 pages were fetched]"},
-		"a page twice":      {append(ok[:3:3], request{0, 2000 * ms, 2001 * ms}), "[1 request for a page requested before]"},
-		"what there is not": {append(ok[:3:3], request{noPage, 2000 * ms, 2001 * ms}), "[1 request for pages that do not exist]"},
+		"nothing":         {ok, ""},
+		"a page missing":  {ok[:2], "[3 of 4 pages were fetched]"},
+		"a page twice":    {append(ok[:3:3], request{0, 2000 * ms, 2001 * ms}), "[1 request for a page requested before]"},
+		"an unknown page": {append(ok[:3:3], request{noPage, 2000 * ms, 2001 * ms}), "[1 request for pages that do not exist]"},
 		"a gap short": {with(func(l []request) []request { l[2].start = 1109 * ms; return l }),
 			"[1 of 4 gaps short of the delay, the smallest 0.499000 s]"},
 		"two at once": {with(func(l []request) []request { l[2].start = 605 * ms; return l }),
@@ -214,13 +214,13 @@ func TestReferee_SteadyRatio(t *testing.T) {
 		logs          [][]request
 		steady, ratio float64
 	}{
-		"at once":                   {[][]request{turns(0, 21), turns(0, 21)}, 1, 0},
-		"one met late":              {[][]request{turns(0, 21), turns(5000*ms, 21)}, 1, 5},
-		"one has more":              {[][]request{turns(0, 11), turns(0, 41)}, 1, 0},
-		"one pauses for 5 s":        {[][]request{slow, turns(0, 31)}, 50.0 / 60, 0},
-		"one is left waiting":       {[][]request{turns(0, 21), neglected}, 21.0 / 40, 0},
-		"too short to say anything": {[][]request{turns(0, 2), turns(0, 2)}, 0, 0},
-		"one never met":             {[][]request{turns(0, 21), nil}, 0, 0},
+		"at once":             {[][]request{turns(0, 21), turns(0, 21)}, 1, 0},
+		"one reached late":    {[][]request{turns(0, 21), turns(5000*ms, 21)}, 1, 5},
+		"one has more":        {[][]request{turns(0, 11), turns(0, 41)}, 1, 0},
+		"one pauses for 5 s":  {[][]request{slow, turns(0, 31)}, 50.0 / 60, 0},
+		"one is left waiting": {[][]request{turns(0, 21), neglected}, 21.0 / 40, 0},
+		"too short to judge":  {[][]request{turns(0, 2), turns(0, 2)}, 0, 0},
+		"one never reached":   {[][]request{turns(0, 21), nil}, 0, 0},
 	} {
 		r := judgedOf(webConfig{Hosts: 2, Pages: 40, Pace: 400 * ms, Width: 1}, tt.logs...)
 		if d := r.Steady - tt.steady; d < -0.001 || d > 0.001 || r.MetAfter != tt.ratio {

@@ -33,11 +33,11 @@ func TestStatusOfAStoppedCrawlNamesItsWindow(t *testing.T) {
 		now    time.Time
 		want   string
 	}{
-		"no window has no line":          {nil, "stopped", noon, ""},
-		"a running crawl says it itself": {[]string{"22:00-06:00 UTC"}, "running", noon, ""},
-		"so does one that waits":         {[]string{"22:00-06:00 UTC"}, status.OutsideWindow, noon, ""},
-		"it is closed by day":            {[]string{"22:00-06:00 UTC"}, "stopped", noon, "window       22:00-06:00 UTC; closed now, opens at Tue 24 Nov 22:00 UTC\n"},
-		"it is open at night":            {[]string{"22:00-06:00 UTC"}, "stopped", noon.Add(12 * time.Hour), "window       22:00-06:00 UTC; open now\n"},
+		"no window has no line":      {nil, "stopped", noon, ""},
+		"a running crawl reports it": {[]string{"22:00-06:00 UTC"}, "running", noon, ""},
+		"so does one that waits":     {[]string{"22:00-06:00 UTC"}, status.OutsideWindow, noon, ""},
+		"it is closed by day":        {[]string{"22:00-06:00 UTC"}, "stopped", noon, "window       22:00-06:00 UTC; closed now, opens at Tue 24 Nov 22:00 UTC\n"},
+		"it is open at night":        {[]string{"22:00-06:00 UTC"}, "stopped", noon.Add(12 * time.Hour), "window       22:00-06:00 UTC; open now\n"},
 	} {
 		dir, s := t.TempDir(), crawldir.Defaults()
 		s.Window = c.window

@@ -75,7 +75,7 @@ func TestInstallDocs_WritesListedFiles(t *testing.T) {
 	for range 2 { // its own files are replaced
 		wrote := inside(t, "install-docs", "--prefix", prefix)
 		wrote.want(t, cli.ExitDone)
-		assert.Equalf(t, strings.ReplaceAll(printed.out, "would write", "wrote"), wrote.out, "it wrote something else than it said")
+		assert.Equalf(t, strings.ReplaceAll(printed.out, "would write", "wrote"), wrote.out, "it wrote other files than it listed")
 	}
 	const zsh = "share/zsh/site-functions/_curtsy"
 	want := []string{"share/bash-completion/completions/curtsy", zsh, "share/fish/vendor_completions.d/curtsy.fish"}

@@ -122,7 +122,7 @@ func TestPhrases_NameFlagsOrCommands(t *testing.T) {
 				continue
 			}
 			if inCrawl := crawl.Lookup(flag) != nil; !inCrawl && !strings.Contains(p.Note, "curtsy mirror") {
-				t.Errorf("%q: the note does not say that %s is of curtsy mirror alone", p.Theirs, name)
+				t.Errorf("%q: the note does not say that only curtsy mirror has %s", p.Theirs, name)
 			}
 			if value != "" && value != strings.ToUpper(value) {
 				assert.NoErrorf(t, f.Value.Set(value), "%q: %s", p.Theirs, p.Ours)
@@ -132,7 +132,7 @@ func TestPhrases_NameFlagsOrCommands(t *testing.T) {
 			assert.Falsef(t, named[theirs], "%s is in the table twice", theirs)
 			named[theirs] = true
 			if long, ok := strings.CutPrefix(theirs, "--"); ok && long != p.Flag() && called(t, "mirror").Flags().Lookup(long) != nil {
-				t.Errorf("%s is a flag of ours, too: nobody would ever read this", theirs)
+				t.Errorf("%s is also a flag of curtsy: this row has no reader", theirs)
 			}
 			if got, ok := cli.Find(theirs); !ok || got.String() != p.String() {
 				t.Errorf("%s is not found: %+v", theirs, got)

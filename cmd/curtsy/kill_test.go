@@ -360,7 +360,7 @@ func TestAURLThatKillsTheProcessIsSetAside(t *testing.T) {
 	}
 	for _, target := range []string{"/flour", "/bread"} {
 		if n := requested(web, target); n != 1 {
-			t.Errorf("%s was asked for %d times", target, n)
+			t.Errorf("%s was requested %d times", target, n)
 		}
 	}
 	r := inside(t, "frontier", "ls", "--urls", "--reason", "quarantined", dir)
@@ -376,7 +376,7 @@ func TestAURLThatKillsTheProcessIsSetAside(t *testing.T) {
 			}
 		}
 	}
-	assert.Equal(t, 1, set, "lines of the ledger say what was set aside")
+	assert.Equal(t, 1, set, "lines of the ledger record the closed URLs")
 	clean(t, dir)
 	inside(t, "frontier", "retry", "--reason", "quarantined", dir).want(t, cli.ExitDone)
 	reopened(t, dir)

@@ -89,7 +89,7 @@ func TestEachOptionThatNamesAFileIsKnown(t *testing.T) {
 					return
 				}
 			}
-			t.Errorf("%s --%s names %s: say in fileOptions what it does with it", name, f.Name, what)
+			t.Errorf("%s --%s names %s: add it to fileOptions", name, f.Name, what)
 		})
 	}
 	visit(newRoot(cli.Streams{}))

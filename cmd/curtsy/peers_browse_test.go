@@ -345,7 +345,7 @@ func TestPeers_BrowserFindsBreakage(t *testing.T) {
 			want []string // a part of each line
 		}{
 			{"failed", b.Failed, []string{"lost.woff", "nothing.png", "off.png", "lost.html", "good.svg", "lost.js", "lost.css"}},
-			{"asked for by scripts", b.Fetched, []string{"unknown.json"}},
+			{"requested by scripts", b.Fetched, []string{"unknown.json"}},
 			{"off host", b.OffHost, []string{"off.png", "known.png"}},
 			{"dead", b.Dead, []string{"nowhere", "nowhere.html", "/pages/", "lost.html", "outside.html", "gone.html"}},
 			{"left", b.Left, []string{"origin.test/left.html"}},

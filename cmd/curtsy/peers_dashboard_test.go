@@ -339,7 +339,7 @@ func byKeyboard(t *testing.T, tab context.Context, home string) {
 		for range 80 {
 			hit(kb.Tab)
 			now := textOf(t, tab, at)
-			assert.Truef(t, strings.HasSuffix(now, "|true"), "nobody sees that %s has the focus", now)
+			assert.Truef(t, strings.HasSuffix(now, "|true"), "the focus of %s is not visible", now)
 			if strings.HasPrefix(now, want+"|") {
 				return passed
 			}
@@ -381,18 +381,18 @@ func withoutScript(t *testing.T, other context.Context, home string) {
 	goTo(t, tab, home+"/crawl/0/")
 	if text := reads("body"); !strings.Contains(text, "Rate and permitted rate") || !strings.Contains(text, "town crawl") ||
 		strings.Contains(text, "Stop updates") || !strings.Contains(text, "Stop reloading") {
-		t.Errorf("the overview says\n%s", text)
+		t.Errorf("the overview:\n%s", text)
 	}
 	goTo(t, tab, home+"/crawl/0/host?name=http://museum.test&still=1")
 	if text := reads("body"); !strings.Contains(text, "Reload every 5 s") || !strings.Contains(text, "parked by operator") {
-		t.Errorf("the host's page says\n%s", text)
+		t.Errorf("the host's page:\n%s", text)
 	}
 	require.NoError(t, chromedp.Do(tab, chromedp.Click("#hostacts form button")))
 	if _, err := chromedp.Run(tab, chromedp.WaitVisible(".said")); err != nil {
 		t.Fatal(err)
 	}
 	if text := reads("body"); !strings.Contains(text, "is unpaused") || strings.Contains(text, "parked by operator") {
-		t.Errorf("after the release the page says\n%s", text)
+		t.Errorf("the page after the release:\n%s", text)
 	}
 }
 

@@ -48,7 +48,7 @@ func TestPeers_FleetFigures(t *testing.T) {
 	t.Logf("40 hosts x 150 pages without a delay: one process %.0f pages/s, four %.0f: %.2f of it; server CPU %v per page",
 		one, four, four/one, server.CPU()/(40*150))
 	one, four = crawl(nil, 1, 400, 20, "Crawl-delay: 1\n"), crawl(frontiertest.Start(t), 4, 400, 20, "Crawl-delay: 1\n")
-	t.Logf("400 hosts x 20 pages, delay 1 s: one process %.3f of what is permitted, four %.3f", one/400, four/400)
+	t.Logf("400 hosts x 20 pages, delay 1 s: one process %.3f of the permitted rate, four %.3f", one/400, four/400)
 }
 
 // Killed and stopped members, broken connections and a killed server cost no page and no delay. The audit of all members finds

@@ -265,7 +265,7 @@ func TestPeers_FleetServerFails(t *testing.T) {
 		r := p.end()
 		r.want(t, cli.ExitFailed, "no reply from the server at 127.0.0.1:", "(connection refused)", "curtsy resume "+f.dirs[i])
 		if n := strings.Count(r.err, "committed"); n != 1 {
-			t.Errorf("it says so %d times:\n%s", n, r.err)
+			t.Errorf("it reports that %d times:\n%s", n, r.err)
 		}
 	}
 	server.Restart(t)

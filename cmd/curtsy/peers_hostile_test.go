@@ -233,14 +233,14 @@ func TestPeers_NothingPlantedRuns(t *testing.T) {
 			}
 		}
 	}
-	assert.GreaterOrEqualf(t, shown, 33, "what was planted shows in %d views only: the test tests little", shown)
+	assert.GreaterOrEqualf(t, shown, 33, "the hostile text shows in only %d views: the test proves little", shown)
 	for _, more := range [][]string{nil, {"--host", hostileName(0)}} {
 		report := filepath.Join(folder, fmt.Sprintf("report%d.html", len(more)))
 		inside(t, append([]string{"report", "--no-audit", "-o", report, dir}, more...)...).want(t, cli.ExitDone)
 		goTo(t, tab, "file://"+report)
 		const never = `String(window.planted || 0) + window.forbidden + document.querySelectorAll('script,img,iframe,object,embed,link,base,form,a[href^="javascript:"],a[href^="data:"],[onclick],[onload],[onerror],[onmouseover]').length`
 		assert.Equalf(t, "00", textOf(t, tab, never), "report %q", more)
-		assert.Containsf(t, textOf(t, tab, "document.body.textContent"), "window.planted", "report %q shows nothing of what was planted", more)
+		assert.Containsf(t, textOf(t, tab, "document.body.textContent"), "window.planted", "report %q shows no hostile text", more)
 		o.none(t, "report")
 	}
 }

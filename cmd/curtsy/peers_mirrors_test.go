@@ -208,7 +208,7 @@ func TestPeers_MirrorsOfSites(t *testing.T) {
 				}
 				m := site.mirror(t, by)
 				if m.pages < site.pages || m.server.Pages < 20 {
-					t.Errorf("%d pages are no mirror; %d were opened from a server", m.pages, m.server.Pages)
+					t.Errorf("%d pages are too few for a mirror; %d were opened from a server", m.pages, m.server.Pages)
 				}
 				for way, b := range map[string]browsed{"files": m.file, "a server": m.server} {
 					broken := slices.Concat(b.Failed, b.Dead, b.Left, b.Images, b.Wrong, b.Styles, b.Scripts, b.Fonts)

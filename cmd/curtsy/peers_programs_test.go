@@ -277,7 +277,7 @@ func TestPeers_PythonDocsAsWget(t *testing.T) {
 	ours := s.counts()
 	for status, targets := range ours {
 		for target, n := range targets {
-			assert.LessOrEqualf(t, n, 1, "%s was asked for %d times (status %s)", target, n, status)
+			assert.LessOrEqualf(t, n, 1, "%s was requested %d times (status %s)", target, n, status)
 		}
 	}
 	if n := int64(len(ours["200"])); n != summary.Status.Fetched || n < 500 {

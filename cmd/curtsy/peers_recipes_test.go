@@ -152,7 +152,7 @@ func TestPeers_CommonCrawlQueriesRun(t *testing.T) {
 	for _, path := range queries {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			if word, ok := athenas[strings.TrimSuffix(filepath.Base(path), ".sql")]; ok {
-				t.Skip("DuckDB does not know what Athena does: " + word)
+				t.Skip("DuckDB lacks a function of Athena: " + word)
 			}
 			b := fileOf(t, path)
 			t.Log(inDuckDB(t, out, asCommonCrawl(t)+string(b)))

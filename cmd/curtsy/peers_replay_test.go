@@ -141,7 +141,7 @@ func replays(t *testing.T, file, site string) (tab context.Context) {
 		t.Error("no link")
 	}
 	if text, _ := look(tab, "about", "e.textContent", patience); text != "Since 1871" {
-		t.Errorf("the link leads to a page that says %q", text)
+		t.Errorf("the link leads to a page with %q", text)
 	}
 	const there = `e.ownerDocument.location.href.endsWith("copy.html") && e.textContent`
 	assert.Equal(t, "Since 1871", opened(t, tab, at, site+"copy.html", "about", there), "copy.html")

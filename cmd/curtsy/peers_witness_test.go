@@ -67,7 +67,7 @@ func TestPeers_LitewitnessCosignsLedger(t *testing.T) {
 	foreign.until(t, "that it listens", func() bool { return strings.Contains(foreign.errs.String(), "msg=listening") })
 	vkey := foreignVkey.FindStringSubmatch(foreign.errs.String())
 	if vkey == nil {
-		t.Fatalf("it tells no key:\n%s", foreign.errs.String())
+		t.Fatalf("it prints no key:\n%s", foreign.errs.String())
 	}
 	known, err := checkpoint.ParseKey(vkey[1])
 	require.NoError(t, err)

@@ -141,7 +141,7 @@ func TestForgetTakesAURLOutOfEveryFile(t *testing.T) {
 	u, web, seed := diary(t, 12)
 	dir := diaryMirrored(t, u, seed)
 	if found := telling(t, dir, tale("/p3.html")); len(found) < 3 {
-		t.Fatalf("it is in %v alone: the test shows little", found)
+		t.Fatalf("it is only in %v: the test proves little", found)
 	}
 	u.run("redact", "--dry-run", dir, seed+"p3.html").want(t, cli.ExitDone, "would be redacted: only the URL", "1 body")
 	require.GreaterOrEqual(t, len(telling(t, dir, tale("/p3.html"))), 3, "a dry run changed something")
@@ -165,7 +165,7 @@ func TestForgetTakesAURLOutOfEveryFile(t *testing.T) {
 			path = "/"
 		}
 		if i != 3 && len(telling(t, dir, tale(path))) < 3 {
-			t.Errorf("%s is in %v alone", path, telling(t, dir, tale(path)))
+			t.Errorf("%s is only in %v", path, telling(t, dir, tale(path)))
 		}
 	}
 	assert.Contains(t, unzipped(t, inDir(dir, "x.wacz"))["datapackage.json"], `"title": "The diary"`, "the packed file lost its title")
@@ -177,7 +177,7 @@ func TestForgetTakesAURLOutOfEveryFile(t *testing.T) {
 	before := requested(web, "/p3.html")
 	u.run("update", "--delay", "0", "--quiet", dir)
 	if after := requested(web, "/p3.html"); before != 1 || after != before {
-		t.Errorf("it was asked for %d times, and %d times after the update", before, after)
+		t.Errorf("it was requested %d times, and %d times after the update", before, after)
 	}
 	u.run("audit", dir).want(t, cli.ExitDone)
 }
@@ -203,7 +203,7 @@ func TestAForgetThatWasBrokenOffIsReportedWhenGivenAgain(t *testing.T) {
 			r := ended(t, u.command(give(dir)...))
 			r.want(t, cli.ExitDone)
 			if !strings.Contains(r.err, "finishing an interrupted redaction first") || !strings.Contains(r.err, "its salt") {
-				t.Errorf("it says:\n%s", r.err)
+				t.Errorf("it prints:\n%s", r.err)
 			}
 			shown = true
 			break
@@ -251,7 +251,7 @@ func TestRule17_ATakedownAfterAKillForgetsNoRest(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equalf(t, crawler.EndedWaiting, r.EndedBy, "%v: ended by %s, %v", args, r.EndedBy, err)
 		if more := web.Referee().Requests()[asked:]; len(more) > 0 {
-			t.Errorf("%v: asked for %s before the rest was over", args, more[0].Target)
+			t.Errorf("%v: requested %s before the back-off ended", args, more[0].Target)
 		}
 		shared(t, "audit", dir).want(t, cli.ExitDone)
 	}

@@ -146,7 +146,7 @@ func TestWatch_AKillLosesNothing(t *testing.T) {
 		p := launched(t, curtsy(t, watched(dir, append(often, "--quiet")...)...))
 		p.until(t, "some requests", func() bool { return len(web.Referee().Requests()) >= before+more })
 		if !p.kill() {
-			t.Fatalf("it ended by itself: %s", p.errs.String())
+			t.Fatalf("it ended before the kill: %s", p.errs.String())
 		}
 		reopened(t, dir)
 		agree(t, dir)

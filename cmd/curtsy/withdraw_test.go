@@ -82,7 +82,7 @@ func TestCrawl_UnreachableSeedLeavesNoDirectory(t *testing.T) {
 				assert.Containsf(t, r.err, strings.TrimSuffix(host, "/"), "%s: %s is not named", name, host)
 			}
 			for _, wrong := range []string{"next try in", "resume " + dir, "Ended after"} {
-				assert.NotContainsf(t, r.err, wrong, "%s: it says %q, and nothing is kept:\n%s", name, wrong, r.err)
+				assert.NotContainsf(t, r.err, wrong, "%s: it prints %q, and nothing is stored:\n%s", name, wrong, r.err)
 			}
 			if left, err := os.ReadDir(dir); len(left) > 0 || err != nil && dir == empty && !os.IsNotExist(err) {
 				t.Errorf("%s: left in %s: %v %v", name, dir, left, err)
@@ -91,7 +91,7 @@ func TestCrawl_UnreachableSeedLeavesNoDirectory(t *testing.T) {
 				continue
 			}
 			if q := in(c.w, append(append(args, "--quiet"), c.seeds...)...); strings.Count(q.err, c.says) != 1 || q.code != cli.ExitIncomplete {
-				t.Errorf("%s, quiet: exit code %d, %q is not said once:\n%s", name, q.code, c.says, q.err)
+				t.Errorf("%s, quiet: exit code %d, %q is not printed once:\n%s", name, q.code, c.says, q.err)
 			}
 			shared(t, "crawl", "--quiet", "--delay", "0", "--dir", dir, seed).want(t, cli.ExitDone)
 		}

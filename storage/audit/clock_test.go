@@ -117,20 +117,20 @@ func TestAClockThatGoesBackAndForthLeavesARobotsTxtYoung(t *testing.T) {
 		latest  bool // that page goes by the robots.txt that was had last
 		want    string
 	}{
-		"the host was not asked meanwhile":        {at: h},
-		"and its robots.txt is old by all dates":  {at: 25 * h, want: "robots-expired"},
-		"nor is it older than it was":             {at: -h / 2, want: "robots-expired"},
-		"a kill took what it was asked meanwhile": {between: robots(old), at: h},
-		"and robots.txt was another meanwhile":    {between: robots(fresh), at: h, path: "/new"},
-		"what the old one forbids":                {between: robots(fresh), at: h, path: "/old", want: "disallowed verdict"},
-		"the one of meanwhile is old":             {between: robots(old), at: h, latest: true, want: "robots-expired"},
-		"more than a kill takes was asked meanwhile": {between: func(a *archive, _ string) {
+		"no request to the host in between":      {at: h},
+		"and its robots.txt is old by all dates": {at: 25 * h, want: "robots-expired"},
+		"nor is it older than it was":            {at: -h / 2, want: "robots-expired"},
+		"a kill lost the requests in between":    {between: robots(old), at: h},
+		"and robots.txt was another meanwhile":   {between: robots(fresh), at: h, path: "/new"},
+		"a URL that the old one forbids":         {between: robots(fresh), at: h, path: "/old", want: "disallowed verdict"},
+		"the one of meanwhile is old":            {between: robots(old), at: h, latest: true, want: "robots-expired"},
+		"more requests in between than a kill loses": {between: func(a *archive, _ string) {
 			id := a.add(fetch{url: site + "/robots.txt", at: -25*h + 5*s, body: old})
 			for i := range 2 {
 				a.add(fetch{url: fmt.Sprintf("%s/%d", site, i), at: -25*h + time.Duration(10+5*i)*s, meta: by(id, old)})
 			}
 		}, at: h, want: "robots-expired"},
-		"pages were asked for meanwhile, and no robots.txt": {between: func(a *archive, first string) {
+		"pages were requested in between, and no robots.txt": {between: func(a *archive, first string) {
 			for i := range 3 {
 				a.add(fetch{url: fmt.Sprintf("%s/%d", site, i), at: -25*h + time.Duration(5+5*i)*s, meta: by(first, old)})
 			}
@@ -173,10 +173,10 @@ func TestAClockThatGoesBackAndForthLeavesAProofYoung(t *testing.T) {
 		proved        bool
 		want          string
 	}{
-		"not asked meanwhile":          {at: h},
-		"proved anew, and killed":      {at: h, proved: true},
-		"proved anew, and pages asked": {at: h, proved: true, requests: 2, want: "gap"},
-		"old by all dates":             {at: 25 * h, want: "gap"},
+		"no request in between":             {at: h},
+		"proved again, and killed":          {at: h, proved: true},
+		"proved again, and pages requested": {at: h, proved: true, requests: 2, want: "gap"},
+		"old by all dates":                  {at: 25 * h, want: "gap"},
 	} {
 		l := &lives{t: t}
 		proof(l.next(0), 0)

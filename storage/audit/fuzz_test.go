@@ -86,7 +86,7 @@ func check(t *testing.T, r *Result, limit int) {
 		unproved, pages = unproved+h.Unprovable, pages+h.Pages+h.Robots
 	}
 	if unproved != r.Totals.Unprovable || pages != r.Totals.Exchanges {
-		t.Fatalf("hosts have %d unprovable and %d exchanges, totals say %+v", unproved, pages, r.Totals)
+		t.Fatalf("hosts have %d unprovable and %d exchanges, totals have %+v", unproved, pages, r.Totals)
 	}
 	_, err := json.Marshal(r)
 	require.NoError(t, err)
@@ -246,7 +246,7 @@ func TestGoodCrawlsAreCleanAndOnePlantedViolationIsNamed(t *testing.T) {
 			r := a.audit(Options{})
 			require.Equalf(t, string(code), codes(r), "seed %d%s", seed, shown(r))
 			if f := r.Findings[0]; f.Offset < at || f.Authority == "" || f.Record == "" || f.Required == "" || f.Observed == "" {
-				t.Fatalf("seed %d: %s does not say where: %+v", seed, code, f)
+				t.Fatalf("seed %d: %s lacks its place: %+v", seed, code, f)
 			}
 			if f := r.Findings[0]; code == finding.Verdict && f.Record != fmt.Sprintf("urn:test:%d", a.n) {
 				t.Fatalf("seed %d: the finding does not name the record with the line, but %s", seed, f.Record)

@@ -124,7 +124,7 @@ func (a *archive) add(f fetch) string {
 	at := day0.Add(f.at)
 	p, err := evidence.ParseURL(f.url)
 	if err != nil {
-		a.t.Fatalf("%q is no URL", f.url)
+		a.t.Fatalf("%q is not a URL", f.url)
 	}
 	if f.request == "" {
 		f.request = p.Target

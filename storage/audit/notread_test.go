@@ -22,7 +22,7 @@ func TestIsWARC_ByItsBeginning(t *testing.T) {
 		name, text string
 		want       bool
 	}{
-		{"the version alone", "WARC/", true},
+		{"only the version", "WARC/", true},
 		{"a wrong length", "WARC/1.1\r\nContent-Length: x\r\n", true},
 		{"a member of gzip that is cut", b.String(), true},
 		{"a record behind a text", "See:\n\nWARC/1.1\r\nContent-Length: 0\r\n\r\n\r\n\r\n", false},

@@ -83,7 +83,7 @@ func TestANewFileMayNotKnowOfTheLastAnswers(t *testing.T) {
 	}{
 		"the last two were slow":       {first: []time.Duration{s / 10, 2 * s, 2 * s}},
 		"all were slow":                {first: []time.Duration{2 * s, 2 * s, 2 * s}, want: "gap"},
-		"the last ones say RateLimit":  {first: []time.Duration{s / 10}, head: fiveSeconds},
+		"the last ones have RateLimit": {first: []time.Duration{s / 10}, head: fiveSeconds},
 		"two have come since its word": {first: []time.Duration{s / 10, s / 10, s / 10}, head: fiveSeconds, want: "gap"},
 	} {
 		before, at := ours(t), time.Duration(0)

@@ -43,7 +43,7 @@ func TestFieldsOfFreshnessShortenTheDay(t *testing.T) {
 		j := judge{m: promised}
 		assert.Equal(t, c.want, j.life(x, day0), c)
 		j.m = evidence.Measure{}
-		assert.Equalf(t, day, j.life(x, day0), "%+v: RFC 9309 does not ask it of others", c)
+		assert.Equalf(t, day, j.life(x, day0), "%+v: RFC 9309 does not require it of others", c)
 	}
 }
 
@@ -107,9 +107,9 @@ func TestPolicy_KillForgetsLatestOnly(t *testing.T) {
 			t.Errorf("after %d exchanges: forgotten %v, used %v", heard, host.forgot, host.policy.used)
 		}
 		host.Heard(true)
-		assert.Equalf(t, heard <= evidence.AtKill, host.forgot, "after %d exchanges: a robots.txt alone does not use what was forgotten", heard)
+		assert.Equalf(t, heard <= evidence.AtKill, host.forgot, "after %d exchanges: only robots.txt does not use forgotten rules", heard)
 		host.Heard(false)
-		assert.Falsef(t, host.forgot, "after %d exchanges: a page was asked for since", heard)
+		assert.Falsef(t, host.forgot, "after %d exchanges: a page was requested since", heard)
 	}
 }
 
@@ -120,7 +120,7 @@ func TestAClockThatIsSetBackKeepsTheLifeOfRobotsTxt(t *testing.T) {
 		p := host.policy
 		assert.Truef(t, p.since.Equal(day0.Add(shift)) && p.expires.Sub(p.since) == day, "set to %v: since %v, until %v", to, p.since, p.expires)
 	}
-	assert.True(t, (&policyHost{}).Kind() == "not requested" && (&policyHost{}).policy.kind == unasked, "the zero Host was asked")
+	assert.True(t, (&policyHost{}).Kind() == "not requested" && (&policyHost{}).policy.kind == unasked, "the zero Host has a request")
 }
 
 func (a *archive) redirected(host string, at time.Duration, to string) {

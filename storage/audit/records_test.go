@@ -179,7 +179,7 @@ func TestNothingToAudit(t *testing.T) {
 	_, err := Run(t.Context(), Options{Files: []string{path}})
 	assert.ErrorIs(t, err, ErrNothing)
 	_, err = Run(t.Context(), Options{Files: []string{path + ".not"}})
-	assert.Error(t, err, "a file that is not there is no error")
+	assert.Error(t, err, "a missing file is not an error")
 }
 
 func TestJSONNamesAreDocumented(t *testing.T) {
@@ -258,9 +258,9 @@ func TestDamagedRecord_ExplainsNoOtherExchange(t *testing.T) {
 	a.b.Bytes()[damaged+12] ^= 4
 	r := a.audit(Options{Ours: true})
 	for _, f := range r.Findings {
-		assert.Falsef(t, f.URL == site+"/c" && f.Offset == int64(damaged), "the record at %d is blamed for what another exchange lacks%s", damaged, shown(r))
+		assert.Falsef(t, f.URL == site+"/c" && f.Offset == int64(damaged), "the record at %d is blamed for the loss of another exchange%s", damaged, shown(r))
 	}
-	assert.Truef(t, slices.ContainsFunc(r.Findings, func(f finding.Finding) bool { return f.URL == site+"/c" }), "nothing says what /c lacks%s", shown(r))
+	assert.Truef(t, slices.ContainsFunc(r.Findings, func(f finding.Finding) bool { return f.URL == site+"/c" }), "no finding names the loss of /c%s", shown(r))
 }
 
 func (a *archive) sameAs(path string, at time.Duration, fields ...string) {
@@ -477,13 +477,13 @@ func TestAudit_ShorterRecordedDelayHintsAtLoss(t *testing.T) {
 		want       string
 		unprovable int64 // without a ledger
 	}{
-		"as the records show":      {site, "gapMs: 7900\r\n", "", 0},
-		"within what clocks do":    {site, "gapMs: 7892\r\n", "", 0},
-		"shorter":                  {site, "gapMs: 2000\r\n", "/b since 2.1s\n", 1},
-		"none":                     {site, "", "/b since 2.1s\n", 0},
-		"the clock jumped":         {site, "gapMs: 2000\r\nclockAheadMs: 5900\r\n", "", 0},
-		"the clock jumped by less": {site, "gapMs: 2000\r\nclockAheadMs: 3000\r\n", "/b since 2.1s\n", 1},
-		"an own host":              {"http://127.0.0.1:8080", "gapMs: 2000\r\n", "", 0},
+		"as the records show":             {site, "gapMs: 7900\r\n", "", 0},
+		"within the tolerance for clocks": {site, "gapMs: 7892\r\n", "", 0},
+		"shorter":                         {site, "gapMs: 2000\r\n", "/b since 2.1s\n", 1},
+		"none":                            {site, "", "/b since 2.1s\n", 0},
+		"the clock jumped":                {site, "gapMs: 2000\r\nclockAheadMs: 5900\r\n", "", 0},
+		"the clock jumped by less":        {site, "gapMs: 2000\r\nclockAheadMs: 3000\r\n", "/b since 2.1s\n", 1},
+		"an own host":                     {"http://127.0.0.1:8080", "gapMs: 2000\r\n", "", 0},
 	} {
 		for _, beside := range []bool{true, false} { // a ledger
 			a := ours(t)

@@ -146,7 +146,7 @@ func TestAudit_RedactedResponsesMaySetDelay(t *testing.T) {
 		"the floor":   {steps: []step{first, floor(s/2, fast, "")}, gone: before("/1", 3, 3), want: "gap"},
 		"Crawl-delay": {rules: "User-agent: *\nCrawl-delay: 5\n", steps: []step{first, floor(2*s, fast, "")}, gone: before("/1", 3, 3), want: "gap gap-told"},
 		"a Crawl-delay that was read for another host": {steps: []step{first, {9 * s, fast, "", 9 * s, storage.ByCrawlDelay}}, gone: before("/1", 1, 1)},
-		"a Crawl-delay that nobody asked for":          {steps: []step{first, {9 * s, fast, "", 9 * s, storage.ByCrawlDelay}}, want: "gap-told"},
+		"a Crawl-delay without a request":              {steps: []step{first, {9 * s, fast, "", 9 * s, storage.ByCrawlDelay}}, want: "gap-told"},
 	} {
 		a, at := ours(t), time.Duration(0)
 		for i, x := range c.steps {
@@ -236,7 +236,7 @@ func TestFleet_Together(t *testing.T) {
 			}
 			for i, a := range order {
 				r := a.audit(Options{})
-				assert.Truef(t, r.Clean, "%s: member %d by itself: %s", tt.name, i, shown(r))
+				assert.Truef(t, r.Clean, "%s: member %d separately: %s", tt.name, i, shown(r))
 				f.Member, f.Last = map[*archive]string{tt.first: "w1", tt.second: "w2"}[a], i == 1
 				all += " " + codes(a.audit(Options{Witnesses: []Witness{&f}}))
 			}
@@ -262,6 +262,6 @@ func TestEachCodeHasItsJudge(t *testing.T) {
 		if beside := c == finding.LedgerLines; beside { // with which the findings of witnesses begin
 			break
 		}
-		assert.Truef(t, judged[c], "nobody judges %s", c)
+		assert.Truef(t, judged[c], "no judge reports %s", c)
 	}
 }

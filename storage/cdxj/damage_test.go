@@ -34,7 +34,7 @@ func TestADamagedSegmentIsIndexedAsFarAsItCanBeRead(t *testing.T) {
 	require.NoError(t, os.RemoveAll(filepath.Join(dir, indexDir)))
 	c = crawling(t, dir, 0)
 	if damaged := c.store.Damaged(); len(damaged) != 1 || !strings.Contains(damaged[0], path) {
-		t.Errorf("it says %q", damaged)
+		t.Errorf("it reports %q", damaged)
 	}
 	for i := range 5 {
 		body := strings.Repeat(fmt.Sprintf("page %d ", i), 200)
@@ -49,9 +49,9 @@ func TestADamagedSegmentIsIndexedAsFarAsItCanBeRead(t *testing.T) {
 	}
 	var damaged []string
 	err = Rebuild(t.Context(), filepath.Join(dir, warcDir), filepath.Join(dir, indexDir), func(what string) { damaged = append(damaged, what) })
-	assert.Truef(t, err == nil && len(damaged) == 1, "made anew: %v, and it says %q", err, damaged)
+	assert.Truef(t, err == nil && len(damaged) == 1, "rebuilt: %v, and it reports %q", err, damaged)
 	again := contents(t, dir)["curtsy-00000.cdxj"]
-	assert.Truef(t, again == got, "made anew\n%s\nbefore\n%s", again, got)
+	assert.Truef(t, again == got, "rebuilt\n%s\nbefore\n%s", again, got)
 	damaged = nil // left open by a kill, and torn, the segment is read in the same way
 	require.NoError(t, os.Rename(path, path+".open"))
 	require.NoError(t, os.Truncate(path+".open", int64(len(b)-5)))

@@ -19,7 +19,7 @@ func openStore(t *testing.T, dir string) (s *Store, all *[]string) {
 	s, err := Open(t.Context(), dir, Options{Finished: func(name string, octets int64, sum [32]byte) error {
 		b, err := os.ReadFile(filepath.Join(dir, indexDir, name))
 		if err != nil || int64(len(b)) != octets || sha256.Sum256(b) != sum {
-			t.Errorf("%s is said to have %d octets of digest %x; it has %d (%v)", name, octets, sum, len(b), err)
+			t.Errorf("%s is reported with %d octets of digest %x; it has %d (%v)", name, octets, sum, len(b), err)
 		}
 		*all = append(*all, name)
 		return nil
@@ -55,7 +55,7 @@ func TestFinished_ReportsEachCompleteIndex(t *testing.T) {
 	write(0, 9)
 	close()
 	files := indexes(t, dir)
-	assert.Truef(t, len(files) >= 3 && slices.Equal(*all, files), "told of %v, there are %v", *all, files)
+	assert.Truef(t, len(files) >= 3 && slices.Equal(*all, files), "reported %v, there are %v", *all, files)
 	// A kill leaves the last segment open, its index half-written.
 	last := files[len(files)-1]
 	segment := filepath.Join(dir, warcDir, last[:len(last)-len(suffix)]+warcSuffix)
@@ -64,12 +64,12 @@ func TestFinished_ReportsEachCompleteIndex(t *testing.T) {
 	s, all = openStore(t, dir)
 	w = archive()
 	close()
-	assert.Truef(t, slices.Equal(*all, []string{last}), "mended: told of %v, not of %s", *all, last)
+	assert.Truef(t, slices.Equal(*all, []string{last}), "repaired: reported %v, not %s", *all, last)
 	require.NoError(t, os.Remove(filepath.Join(dir, indexDir, files[0])))
 	s, all = openStore(t, dir)
 	w = archive()
 	close()
-	assert.Truef(t, slices.Equal(*all, files[:1]), "one was missing: told of %v", *all)
+	assert.Truef(t, slices.Equal(*all, files[:1]), "one was missing: reported %v", *all)
 	was := octetsOf(t, dir)
 	require.NoError(t, Rebuild(t.Context(), filepath.Join(dir, warcDir), filepath.Join(dir, indexDir), nil))
 	is := octetsOf(t, dir)

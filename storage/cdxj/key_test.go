@@ -34,7 +34,7 @@ func FuzzKey(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		key := Key(s)
-		require.Truef(t, key != "" && !strings.ContainsAny(key, " \t\r\n\x00\x7f"), "%q: key %q is no word", s, key)
+		require.Truef(t, key != "" && !strings.ContainsAny(key, " \t\r\n\x00\x7f"), "%q: key %q is not a word", s, key)
 		u, err := canon.Parse(s)
 		if err != nil {
 			return

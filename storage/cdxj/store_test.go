@@ -111,7 +111,7 @@ func TestCompleteSegmentWithoutIndexGetsOne(t *testing.T) {
 	require.NoError(t, os.RemoveAll(filepath.Join(dir, indexDir)))
 	c = crawling(t, dir, 0)
 	o, known, err := c.store.Original(digestOf("second"))
-	assert.Truef(t, known && err == nil && o.URL == "http://a.test/", "original of what was archived before: %v %v %v", o, known, err)
+	assert.Truef(t, known && err == nil && o.URL == "http://a.test/", "original of an earlier response: %v %v %v", o, known, err)
 	c.close(t)
 	again := contents(t, dir)
 	assert.Truef(t, maps.Equal(built, again), "built\n%v\nagain\n%v", built, again)
@@ -137,7 +137,7 @@ func TestVoidRecordIsNotReferredTo(t *testing.T) {
 	c.record(t, page(2, "http://a.test/", "first"), page(3, "http://a.test/again", "first"))
 	c.close(t)
 	kinds := contents(t, dir)["curtsy-00001.cdxj"]
-	assert.Truef(t, strings.Count(kinds, revisitType) == 1 && strings.Contains(kinds, "text/html"), "the payload is not kept once: %s", kinds)
+	assert.Truef(t, strings.Count(kinds, revisitType) == 1 && strings.Contains(kinds, "text/html"), "the payload is not stored once: %s", kinds)
 	c = crawling(t, dir, 0)
 	defer c.close(t)
 	if o, known, err := c.store.Original(digestOf("first")); !known || err != nil || o.ID == first.ID || !o.Date.Equal(began.Add(2*time.Second)) {
@@ -156,7 +156,7 @@ func TestOriginals_CompleteResponsesOnly(t *testing.T) {
 		"half of it":                    "", // cut
 		"User-agent: *\nDisallow: /x\n": "", // robots.txt
 		"":                              "",
-		"never met":                     "",
+		"never archived":                "",
 	} {
 		o, known, err := c.store.Original(digestOf(body))
 		assert.Truef(t, o.URL == want && known == (want != "") && err == nil, "%q: %v %v %v, want %q", body, o, known, err, want)

@@ -82,7 +82,7 @@ func TestABodyThatDoesNotBeginAsItsCodingIsPlain(t *testing.T) {
 	for _, coding := range codings {
 		whole := code(t, coding, page)
 		got, err := io.ReadAll(NewReader(strings.NewReader(whole[:1]), []string{name(coding)}, nil))
-		assert.Errorf(t, err, "%s: its first octet alone is %q", coding, got)
+		assert.Errorf(t, err, "%s: its first octet decodes to %q", coding, got)
 	}
 }
 
@@ -95,7 +95,7 @@ func TestOctetsBehindGzipAreNotRead(t *testing.T) {
 func TestDecode_BoundsBytesBetweenCodings(t *testing.T) {
 	nothing := strings.Repeat(code(t, "gzip", ""), 1<<16) // members without an octet
 	bomb := code(t, "zstd", nothing)
-	require.LessOrEqualf(t, len(bomb), len(nothing)/100, "a bomb of %d octets is none", len(bomb))
+	require.LessOrEqualf(t, len(bomb), len(nothing)/100, "a bomb of %d octets is too small", len(bomb))
 	undo := []string{"gzip", "zstd"}
 	n, err := io.Copy(io.Discard, newReader(strings.NewReader(bomb), undo, nil, int64(len(nothing)-1)))
 	assert.Truef(t, errors.Is(err, ErrTooLarge) && n == 0, "%d octets, %v", n, err)

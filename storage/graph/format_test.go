@@ -156,7 +156,7 @@ func TestNamesThatXMLCannotHoldArePercentEncoded(t *testing.T) {
 		"\u202egnp.exe":            "\u202egnp.exe", // data, not for a terminal
 	} {
 		d := chain{names: []string{name, "b"}}.document(graph.Pages)
-		assert.Equalf(t, []string{want, "b"}, labels(t, wrote(t, d.GraphML)), "what %.40q is read as", name)
+		assert.Equalf(t, []string{want, "b"}, labels(t, wrote(t, d.GraphML)), "how %.40q is read", name)
 	}
 }
 

@@ -140,7 +140,7 @@ func TestScanNamesFaults(t *testing.T) {
 			put(t, filepath.Join(dir, tileFolder, "1", "000.p", "1"), "")
 		}, []string{"tiles differ 2:4"}},
 		{"a tile of an earlier size", func(t *testing.T, dir string) { put(t, filepath.Join(dir, tileFolder, "0", "000.p", "9"), "") }, nil},
-		{"a file that is no tile", func(t *testing.T, dir string) { put(t, filepath.Join(dir, tileFolder, "0", "x"), "") }, []string{"tiles differ 2:4"}},
+		{"a file that is not a tile", func(t *testing.T, dir string) { put(t, filepath.Join(dir, tileFolder, "0", "x"), "") }, []string{"tiles differ 2:4"}},
 		{"no segment", func(t *testing.T, dir string) { removing(t, path(dir, 0), path(dir, 1), path(dir, 2)) }, []string{"empty 0:0"}},
 		{"no checkpoint", func(t *testing.T, dir string) {
 			removing(t, filepath.Join(dir, CheckpointName), filepath.Join(dir, CheckpointFolder))
@@ -155,7 +155,7 @@ func TestScanNamesFaults(t *testing.T) {
 		{"a checkpoint under another size", func(t *testing.T, dir string) {
 			require.NoError(t, os.Rename(CheckpointPath(dir, 3), CheckpointPath(dir, 4)))
 		}, []string{"checkpoint unreadable 0:4"}},
-		{"a checkpoint that is none", func(t *testing.T, dir string) {
+		{"an invalid checkpoint", func(t *testing.T, dir string) {
 			edit(t, CheckpointPath(dir, 3), func(string) string { return strings.Repeat("x", 1<<20) })
 		}, []string{"checkpoint unreadable 0:3"}},
 		{"a torn tile", func(t *testing.T, dir string) {
@@ -179,7 +179,7 @@ func TestScanNamesFaults(t *testing.T) {
 			require.NoError(t, os.Rename(path(dir, 1), path(dir, 1)+packedSuffix))
 		}, []string{"unreadable 1:1"}},
 		{"a stub that no mark names", func(t *testing.T, dir string) { forget(t, dir, 1, 2) }, []string{"redaction not told 2:4"}},
-		{"a stub that is none", replacing(1, `{"time":`, `{"redacted":"00","time":`), []string{"entry changed 1:2", "unreadable 1:2", "map differs 2:4"}},
+		{"an invalid stub", replacing(1, `{"time":`, `{"redacted":"00","time":`), []string{"entry changed 1:2", "unreadable 1:2", "map differs 2:4"}},
 		{"a begin twice", editing(2, func(s string) string { return s[:strings.Index(s, "\n")+1] + s }), []string{"entry changed 2:2", "marks disagree 2:2", "map differs 2:4", "not committed 2:5"}},
 		{"a later schema", replacing(2, `"schema":3`, `"schema":4`), []string{"entry changed 2:1", "schema not known 2:1"}},
 		{"a mark of two kinds", replacing(2, `{"mark":"stop",`, `{"mark":"stop","mark":"file",`), []string{"entry changed 2:3", "unreadable 2:3", "no stop 2:4"}},

@@ -204,7 +204,7 @@ func eachMapHasItsCheckpoint(t *testing.T, what, dir string, another bool) {
 			bare = e.Index
 		}
 		if bare >= 0 && (!another || e.Index > bare) {
-			t.Fatalf("%s: of the map at entry %d there is no checkpoint among %d", what, bare, sizes)
+			t.Fatalf("%s: the map at entry %d has no checkpoint among %d", what, bare, sizes)
 		}
 	}
 }

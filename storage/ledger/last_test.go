@@ -41,7 +41,7 @@ func TestLastReadsTheLastTwoSegments(t *testing.T) {
 		t.Errorf("%q of %q", got, want)
 	}
 	for range Last(t.TempDir()) {
-		t.Error("a ledger without a line says a rest")
+		t.Error("a ledger without a line has a rest")
 	}
 }
 

@@ -49,7 +49,7 @@ func TestOpen_RebuildsTilesAndHosts(t *testing.T) {
 			require.NoError(t, err)
 			edit(t, filepath.Join(dir, CheckpointName), func(string) string { return string(b) })
 		}, ""},
-		{"a run that had nothing to say", func(*testing.T, string) {}, ""},
+		{"a run without lines", func(*testing.T, string) {}, ""},
 	} {
 		for _, size := range []int64{0, 1} {
 			t.Run(fmt.Sprintf("%s, segments of %d", c.name, size), func(t *testing.T) {
@@ -58,7 +58,7 @@ func TestOpen_RebuildsTilesAndHosts(t *testing.T) {
 				c.do(t, dir)
 				w := open(t, Options{Dir: dir, SegmentSize: size, Signer: testKey(1)})
 				if repairs := strings.Join(w.Repairs(), "\n"); c.want == "" && repairs != "" || !strings.Contains(repairs, c.want) {
-					t.Errorf("said %q, want %q", repairs, c.want)
+					t.Errorf("printed %q, want %q", repairs, c.want)
 				}
 				write(t, w, numbered(9))
 				closing(t, w)
@@ -83,7 +83,7 @@ func TestOpenRefusesLinesThatAreNotThoseOfTheCheckpoint(t *testing.T) {
 			replacing(0, "a.test/1", "b.test/1")(t, dir)
 			removing(t, filepath.Join(dir, tileFolder))
 		},
-		"a checkpoint that is none, and no other": func(t *testing.T, dir string) {
+		"an invalid checkpoint, and no other": func(t *testing.T, dir string) {
 			edit(t, filepath.Join(dir, CheckpointName), func(string) string { return "x" })
 			removing(t, filepath.Join(dir, CheckpointFolder))
 		},
@@ -230,7 +230,7 @@ func TestMarks_RecordArguments(t *testing.T) {
 	require.NoError(t, w.OptOuts(t.Context(), digest, 9))
 	for _, err := range []error{w.File(t.Context(), "", 8, digest), w.File(t.Context(), "x", 8, "0"), w.OptOuts(t.Context(), "0C", 1),
 		w.Redact(t.Context(), Redaction{Extent: "some", Subject: digest})} {
-		assert.Error(t, err, "took what is none")
+		assert.Error(t, err, "accepted an invalid value")
 	}
 	closing(t, w)
 	var kinds []string

@@ -148,7 +148,7 @@ func TestTornAtEveryOctet(t *testing.T) {
 			keep := append([]int{0}, ends...)[lines]
 			torn := append(slices.Clone(text[:n]), tail...)
 			if end, err := whole(bytes.NewReader(torn)); end != int64(keep) || err != nil {
-				t.Fatalf("of %d octets and %q %d are kept, want %d (%v)", n, tail, end, keep, err)
+				t.Fatalf("of %d octets and %q %d remain, want %d (%v)", n, tail, end, keep, err)
 			}
 			if n%37 != 0 && n != keep {
 				continue // real files take their time
@@ -167,7 +167,7 @@ func TestTornAtEveryOctet(t *testing.T) {
 			for m, err := range Marks(dir) {
 				require.NoError(t, err)
 				if m.Kind == KindRun && m.Cut != int64(n+len(tail)-keep) {
-					t.Fatalf("%d octets and %q: the mark of the run tells of %d cut", n, tail, m.Cut)
+					t.Fatalf("%d octets and %q: the mark of the run records %d cut", n, tail, m.Cut)
 				}
 			}
 		}
@@ -347,7 +347,7 @@ func TestRefuses(t *testing.T) {
 	write(t, w, numbered(1))
 	long := numbered(2)
 	long.RobotsRule = strings.Repeat("\x00", maxLine/6+1)
-	assert.Error(t, w.Append(t.Context(), long), "took a line that is too long")
+	assert.Error(t, w.Append(t.Context(), long), "accepted a line that is too long")
 	write(t, w, numbered(3))
 	closing(t, w)
 	equal(t, "URLs", urls(t, dir), []string{"http://a.test/1", "http://a.test/3"})
@@ -382,7 +382,7 @@ func TestBeginMarksARunBeforeItsFirstLine(t *testing.T) {
 	}
 	assert.Equal(t, []string{"begin", "run" + bound, "hosts", string(NoStop), "run killed", "hosts", "line", "stop", "hosts"}, got)
 	if _, err := Open(Options{Dir: dir, Warcinfo: "0B"}); err == nil {
-		t.Error("what is no digest was taken")
+		t.Error("an invalid digest was accepted")
 	}
 }
 

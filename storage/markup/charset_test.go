@@ -72,7 +72,7 @@ func TestCharset_StyleSheets(t *testing.T) {
 		{"field", "text/css; charset=iso-8859-1", "@charset \"utf-8\";a{b:url(\xE9)}", "é"},
 		{"@charset", "text/css", "@charset \"iso-8859-1\";a{b:url(\xE9)}", "é"},
 		{"UTF-8", "text/css", "a{b:url(\xC3\xA9)}", "é"},
-		{"UTF-16 cannot be said in letters", "text/css", "@charset \"utf-16\";a{b:url(\xC3\xA9)}", "é"},
+		{"UTF-16 cannot be declared in ASCII", "text/css", "@charset \"utf-16\";a{b:url(\xC3\xA9)}", "é"},
 	} {
 		o := options(t)
 		o.ContentType = tt.contentType
@@ -92,14 +92,14 @@ func TestDeclare(t *testing.T) {
 		{"in the head", HTML, "text/html; charset=iso-8859-1", "<!doctype html><html lang=x><head><title>\xE9", "<!doctype html><html lang=x><head><meta charset=\"windows-1252\"><title>\xE9"},
 		{"before a meta element that the header overruled", HTML, "text/html; charset=koi8-r", "<head><meta charset=utf-8>\xE9", "<head><meta charset=\"koi8-r\"><meta charset=utf-8>\xE9"},
 		{"behind the doctype", HTML, "text/html; charset=koi8-r", " <!-- x --><!DOCTYPE html>\n\xE9", " <!-- x --><!DOCTYPE html><meta charset=\"koi8-r\">\n\xE9"},
-		{"not where it stands", HTML, "text/html; charset=koi8-r", "<meta http-equiv=content-type content='text/html;charset=koi8-r'>\xE9", "<meta http-equiv=content-type content='text/html;charset=koi8-r'>\xE9"},
+		{"not at its place", HTML, "text/html; charset=koi8-r", "<meta http-equiv=content-type content='text/html;charset=koi8-r'>\xE9", "<meta http-equiv=content-type content='text/html;charset=koi8-r'>\xE9"},
 		{"not of ASCII", HTML, "text/html; charset=koi8-r", "<p>x", "<p>x"},
 		{"a guess", HTML, "text/html", "<p>\xC3\xA9 x", "<meta charset=\"utf-8\"><p>\xC3\xA9 x"},
 		{"a mark for UTF-16", HTML, "text/html; charset=utf-16le", "<\x00p\x00>\x00", "\xFF\xFE<\x00p\x00>\x00"},
-		{"a mark for UTF-16 that its declaration told", SVG, "image/svg+xml", "<\x00?\x00x\x00m\x00l\x00", "\xFF\xFE<\x00?\x00x\x00m\x00l\x00"},
+		{"a mark for UTF-16 that matches its declaration", SVG, "image/svg+xml", "<\x00?\x00x\x00m\x00l\x00", "\xFF\xFE<\x00?\x00x\x00m\x00l\x00"},
 		{"a mark for a page like that", HTML, "text/html", "\x00<\x00?\x00x\x00m\x00l", "\xFE\xFF\x00<\x00?\x00x\x00m\x00l"},
 		{"a style sheet", CSS, "text/css; charset=koi8-r", "@charset \"utf-8\";\xE9", "@charset \"koi8-r\";@charset \"utf-8\";\xE9"},
-		{"a style sheet that says so", CSS, "text/css; charset=koi8-r", "@charset \"koi8-r\";\xE9", "@charset \"koi8-r\";\xE9"},
+		{"a style sheet that declares it", CSS, "text/css; charset=koi8-r", "@charset \"koi8-r\";\xE9", "@charset \"koi8-r\";\xE9"},
 		{"SVG without a declaration", SVG, "image/svg+xml; charset=koi8-r", "<svg>\xE9", "<?xml version=\"1.0\" encoding=\"koi8-r\"?><svg>\xE9"},
 		{"SVG with another", SVG, "image/svg+xml; charset=koi8-r", "<?xml version='1.0' encoding='utf-8' ?><svg>\xE9", "<?xml version='1.0' encoding=\"koi8-r\" ?><svg>\xE9"},
 		{"SVG in UTF-8", SVG, "image/svg+xml; charset=utf-8", "<svg>\xC3\xA9", "<svg>\xC3\xA9"},

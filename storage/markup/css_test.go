@@ -27,7 +27,7 @@ y");d:u\72 l(z);e:\75rl(w)}`, `embed url a b)(; embed url "Axy; embed url z; emb
 		{"image-set", `a{b:image-set("x" 1x type("image/png"), url(y) 2x);c:-webkit-image-set('z' 1x)}`, "embed image-set x; embed url y; embed image-set z", `a{b:image-set("r1.x" 1x type("image/png"), url(r2.x) 2x);c:-webkit-image-set('r3.x' 1x)}`},
 		{"font-face", `@font-face{src:local("a"),url("b") format("woff2"),url(c)format("x"),src("d" cross-origin(use-credentials))}`, "embed url b; embed url c; embed src d", `@font-face{src:local("a"),url("r1.x") format("woff2"),url(r2.x)format("x"),src("r3.x" cross-origin(use-credentials))}`},
 		{"modifiers of url", `a{b:url("x" crossorigin(anonymous) integrity("y"));c:url(z)}`, "embed url x; embed url z", `a{b:url("r1.x" crossorigin(anonymous) integrity("y"));c:url(r2.x)}`},
-		{"what is no url", `a{b:xurl(a);c:-url(b);d:1url(c);e:#url(d);f:"url(e)";g:attr(url);h:url}`, "", `a{b:xurl(a);c:-url(b);d:1url(c);e:#url(d);f:"url(e)";g:attr(url);h:url}`},
+		{"tokens that are not url()", `a{b:xurl(a);c:-url(b);d:1url(c);e:#url(d);f:"url(e)";g:attr(url);h:url}`, "", `a{b:xurl(a);c:-url(b);d:1url(c);e:#url(d);f:"url(e)";g:attr(url);h:url}`},
 		{"bad urls", `a{b:url(x y);c:url(x"y);d:url(ok)}`, "embed url ok", `a{b:url(x y);c:url(x"y);d:url(r1.x)}`},
 		{"a string that a line ends", "a{b:url(\"x\n);c:url(y)}", "embed url y", "a{b:url(\"x\n);c:url(r1.x)}"},
 		{"not closed at the end", `a{b:url("x`, "embed url x", `a{b:url("r1.x"`},

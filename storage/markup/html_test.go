@@ -22,7 +22,7 @@ func TestHTML_Places(t *testing.T) {
 		{"style attribute in single quotes", `<p style='background:url("a")'>`, "embed p style a", `<p style='background:url(&#34;r1.x&#34;)'>`},
 		{"style attribute without quotes", `<p style=background:url("a");font-family:"b">`, "embed p style a", `<p style="background:url(&#34;r1.x&#34;);font-family:&quot;b&quot;">`},
 		{"style element", `<style>@import "a.css"; p{background:url(b)}</style>`, "style style import a.css; embed style url b", `<style>@import "r1.x"; p{background:url(r2.x)}</style>`},
-		{"a style that is none", `<style type=text/less>@import "a.less";</style>`, "", `<style type=text/less>@import "a.less";</style>`},
+		{"a style without CSS", `<style type=text/less>@import "a.less";</style>`, "", `<style type=text/less>@import "a.less";</style>`},
 		{"video", `<video src=a poster=b><source src=c><track src=d></video><audio src=e></audio>`, "embed video src a; embed video poster b; embed source src c; embed track src d; embed audio src e",
 			`<video src="r1.x" poster="r2.x"><source src="r3.x"><track src="r4.x"></video><audio src="r5.x"></audio>`},
 		{"object, embed, applet", `<object data=a></object><embed src=b><applet archive=c></applet>`, "embed object data a; embed embed src b; embed applet archive c", `<object data="r1.x"></object><embed src="r2.x"><applet archive="r3.x"></applet>`},
@@ -44,7 +44,7 @@ func TestHTML_Places(t *testing.T) {
 			`<svg><image href="r1.x" /><use xlink:href="r2.x"/><use href="#d"/><feImage href="r3.x" /><a href="r4.x">g</a><script href="r5.x" /><path fill="url(#p)" filter="url(r6.x)"/></svg><img src="r7.x">`},
 		{"style in SVG", `<svg><style>a{fill:url(&quot;x&quot;)}</style><style><![CDATA[b{fill:url(y)}]]></style></svg>`, "embed style url x; embed style url y", `<svg><style>a{fill:url(&#34;r1.x&#34;)}</style><style><![CDATA[b{fill:url(r2.x)}]]></style></svg>`},
 		{"SVG is over", `<div><svg><g></div><style>a{b:url(x)}</style>`, "embed style url x", `<div><svg><g></div><style>a{b:url(r1.x)}</style>`},
-		{"CDATA in SVG alone", `<svg><![CDATA[<a href=x>]]></svg><![CDATA[<a href=y>]]>`, "", `<svg><![CDATA[<a href=x>]]></svg><![CDATA[<a href=y>]]>`},
+		{"CDATA only in SVG", `<svg><![CDATA[<a href=x>]]></svg><![CDATA[<a href=y>]]>`, "", `<svg><![CDATA[<a href=x>]]></svg><![CDATA[<a href=y>]]>`},
 	})
 }
 
@@ -66,7 +66,7 @@ func TestHTML_Spellings(t *testing.T) {
 		{"scripts that hide their end", `<script><!-- <script> </script> <a href=x> --></script><a href=y>`, "link a href y", `<script><!-- <script> </script> <a href=x> --></script><a href="r1.x">`},
 		{"template", `<template><a href=x><template><a href=y></template><a href=z></template><a href=w><template shadowrootmode=open><a href=v></template>`, "link a href w; link a href v",
 			`<template><a href=x><template><a href=y></template><a href=z></template><a href="r1.x"><template shadowrootmode=open><a href="r2.x"></template>`},
-		{"what is left alone", `<a href="#x"><a href=""><img src=""><img src="#y"><a href="javascript:x()"><img src="DATA:image/png,"><iframe src=about:blank>`, "",
+		{"unchanged attributes", `<a href="#x"><a href=""><img src=""><img src="#y"><a href="javascript:x()"><img src="DATA:image/png,"><iframe src=about:blank>`, "",
 			`<a href="#x"><a href=""><img src=""><img src="#y"><a href="javascript:x()"><img src="DATA:image/png,"><iframe src=about:blank>`},
 		{"other schemes", `<a href=mailto:a@b>`, "link a href mailto:a@b", `<a href="r1.x">`},
 		{"an attribute without a value", `<base href=/b/><a href>`, "base base href /b/; link a href", `<base href="r1.x"><a href="r2.x">`},
@@ -77,9 +77,9 @@ func TestHTML_Spellings(t *testing.T) {
 func TestHTML_Base(t *testing.T) {
 	for _, tt := range []struct{ rule, in, want string }{
 		{"none", `<a href=x>`, pageURL},
-		{"the first that has an href, wherever it stands", `<a href=x><base target=_top><base href=/b/><base href=/c/>`, "http://h.test/b/"},
+		{"the first that has an href, at any place", `<a href=x><base target=_top><base href=/b/><base href=/c/>`, "http://h.test/b/"},
 		{"not one in a template, nor in SVG", `<template><base href=/t/></template><svg><base href=/s/></svg><a href=x>`, pageURL},
-		{"a data: URL is none", `<base href=data:x><a href=x>`, pageURL},
+		{"a data: URL is not a base", `<base href=data:x><a href=x>`, pageURL},
 		{"out of the web", `<base href=ftp://x/><a href=x>`, ""},
 	} {
 		var got string
@@ -100,11 +100,11 @@ func TestHTML_RemovedAttributes(t *testing.T) {
 		{"base loses every href and keeps its target", `<base target=_top href=/b/ href=/c/><a href=#x>`, "link a href #x", `<base target=_top  ><a href="r1.x">`},
 		{"a policy that blocks files", `<meta http-equiv="Content-Security-Policy" content="default-src 'self'">`, "", `<meta  >`},
 		{"one that does not", `<meta http-equiv="Content-Security-Policy" content="frame-ancestors 'none'">`, "", `<meta http-equiv="Content-Security-Policy" content="frame-ancestors 'none'">`},
-		{"integrity and crossorigin of what is local", `<script integrity=sha256-x src=a crossorigin integrity=y nonce=z></script><link rel=stylesheet crossorigin=anonymous integrity=q href=b>`, "script script src a; style link href b",
+		{"integrity and crossorigin of local files", `<script integrity=sha256-x src=a crossorigin integrity=y nonce=z></script><link rel=stylesheet crossorigin=anonymous integrity=q href=b>`, "script script src a; style link href b",
 			`<script  src="r1.x"   nonce=z></script><link rel=stylesheet   href="r2.x">`},
-		{"what sends requests without loading anything", `<a href=a ping="/p https://o.test/q" attributionsrc=r></a><area ping=p ping=q><img attributionsrc src=b><script attributionsrc="r"></script><svg><a ping=p href=c></a></svg>`, "link a href a; embed img src b; link a href c",
+		{"attributes that send requests without loading", `<a href=a ping="/p https://o.test/q" attributionsrc=r></a><area ping=p ping=q><img attributionsrc src=b><script attributionsrc="r"></script><svg><a ping=p href=c></a></svg>`, "link a href a; embed img src b; link a href c",
 			`<a href="r1.x"  ></a><area  ><img  src="r2.x"><script ></script><svg><a  href="r3.x"></a></svg>`},
-		{"a sign behind what is removed", `<script async integrity="x" = src=a></script>`, "script script src a", `<script async _="" = src="r1.x"></script>`},
+		{"a sign after a removed attribute", `<script async integrity="x" = src=a></script>`, "script script src a", `<script async _="" = src="r1.x"></script>`},
 	})
 }
 

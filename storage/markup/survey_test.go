@@ -45,7 +45,7 @@ func TestSurvey_ReportsReferencesAndAnchors(t *testing.T) {
 	}{
 		{"a page", HTML, "text/html", "<p id=top>é <a href=\"x\">to <b>x</b>\n now</a>\n\t<a name=old href='#top'><img src=p.png alt='a &amp; b'></a>",
 			"#top 1:7 true\na.href 1:22 x \"to x now\"\n#old 3:10 false\na.href 3:20 #top \"a & b\"\nimg.src 3:35 p.png\n"},
-		{"ids and names that are empty, in templates, of what is no link", HTML, "text/html", "<i id=''><template><i id=no></template><form name=no><svg><g id=yes></svg>", "#yes 1:65 true\n"},
+		{"empty ids and names, in templates, of other elements", HTML, "text/html", "<i id=''><template><i id=no></template><form name=no><svg><g id=yes></svg>", "#yes 1:65 true\n"},
 		{"a page within a page", HTML, "text/html", "<p>\n<iframe srcdoc='<i id=no></i>\n<a href=in>'></iframe><a href=out>", "a.href 2:17 in\na.href 3:31 out\n"},
 		{"a style element and an attribute", HTML, "text/html", "<style>\n a{b:url(x);\n c:url(y)}</style><p style='d:url(z)'>", "style.url 2:6 x\nstyle.url 3:4 y\np.style 3:29 z\n"},
 		{"a style sheet", CSS, "text/css", "@import 'a';\n\nb{c:url( x )}", ".import 1:9 a\n.url 3:5 x\n"},
@@ -64,6 +64,6 @@ func TestSurvey_ReportsReferencesAndAnchors(t *testing.T) {
 func TestSurvey_BoundsTheTextOfALink(t *testing.T) {
 	for _, inner := range []string{strings.Repeat("é", 10000), strings.Repeat("<i>", 10000), strings.Repeat("< ", 10000), strings.Repeat("<img alt='xyz'>", 10000)} {
 		got := surveyed(t, HTML, "text/html", "<a href=x>"+inner+"</a>")
-		assert.LessOrEqualf(t, len(got), 900, "%.20q: %d bytes are told", inner, len(got))
+		assert.LessOrEqualf(t, len(got), 900, "%.20q: %d bytes are reported", inner, len(got))
 	}
 }

@@ -45,8 +45,8 @@ func TestXHTML_Base(t *testing.T) {
 
 func TestXHTML_Charset(t *testing.T) {
 	for _, c := range []struct{ rule, contentType, in, want string }{
-		{"told by the field", "application/xhtml+xml; charset=iso-8859-1", "<html><p>\xE9</p></html>", "<?xml version=\"1.0\" encoding=\"windows-1252\"?><html><p>\xE9</p></html>"},
-		{"told by itself", "application/xhtml+xml", "<?xml version=\"1.0\" encoding=\"iso-8859-1\"?><html><p>\xE9</p></html>", "<?xml version=\"1.0\" encoding=\"iso-8859-1\"?><html><p>\xE9</p></html>"},
+		{"by the field", "application/xhtml+xml; charset=iso-8859-1", "<html><p>\xE9</p></html>", "<?xml version=\"1.0\" encoding=\"windows-1252\"?><html><p>\xE9</p></html>"},
+		{"by the document", "application/xhtml+xml", "<?xml version=\"1.0\" encoding=\"iso-8859-1\"?><html><p>\xE9</p></html>", "<?xml version=\"1.0\" encoding=\"iso-8859-1\"?><html><p>\xE9</p></html>"},
 		{"UTF-8", "application/xhtml+xml", "<html><p>\xC3\xA9</p></html>", "<html><p>\xC3\xA9</p></html>"},
 	} {
 		o := options(t)

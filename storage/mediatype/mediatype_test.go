@@ -87,6 +87,6 @@ func FuzzType(f *testing.F) {
 		again := mediatype.Parse(got.String())
 		assert.Falsef(t, again != got && again.Charset != "", "%q: %q is read as %+v", value, got, again)
 		twice := mediatype.Parse(value + "," + got.Name)
-		assert.Falsef(t, strings.Count(value, `"`) == 0 && twice.Name != got.Name, "%q: said twice it is %q", value, twice.Name)
+		assert.Falsef(t, strings.Count(value, `"`) == 0 && twice.Name != got.Name, "%q: parsed again it is %q", value, twice.Name)
 	})
 }

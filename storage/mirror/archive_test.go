@@ -197,7 +197,7 @@ func TestADamagedRecordGivesNoFile(t *testing.T) {
 					lost++
 				}
 				if s.Files < 2 && s.Left[Damaged] == 0 && s.Left[Failed] == 0 && s.Left[NoOriginal] == 0 && s.Left[Truncated] == 0 {
-					t.Errorf("octet %d: nobody tells: %+v", at, s)
+					t.Errorf("octet %d: unreported: %+v", at, s)
 				}
 				os.RemoveAll(Tree(dir))
 			}

@@ -178,7 +178,7 @@ func TestBuild_WritesChangesOnly(t *testing.T) {
 	assert.Truef(t, s.Written == 2 && s.Kept == 1 && s.New == 1 && s.Differ == 1 && s.Lost == 0 && s.Unchanged == 9, "the summary is %+v", s)
 	e := mapOf(t, dir)["http://a.test/t.css"]
 	assert.Truef(t, e.Seen != "" && e.Seen > e.Date, "a page that was confirmed is %+v", e)
-	assert.Equal(t, "gone", mapOf(t, dir)["http://a.test/d/e?x=1&y=2"].Older, "a page that is gone and kept")
+	assert.Equal(t, "gone", mapOf(t, dir)["http://a.test/d/e?x=1&y=2"].Older, "a page that is gone and stays")
 	o.Vanished = Remove
 	s = built(t, o)
 	if s.Lost != 1 || s.New+s.Differ != 0 || s.Written != 1 { // the page that links to it
@@ -196,7 +196,7 @@ func TestPreviews_MissingIfEnabled(t *testing.T) {
 		built(t, o)
 		wrong, other := brokenOf(t, dir)
 		if _, missed := missingOf(t, dir)["http://a.test/j.png"]; missed != o.Previews || len(wrong) > 0 || len(other) > 0 != o.Previews {
-			t.Errorf("previews %t: missed %t, wrong %v, told %v", o.Previews, missed, wrong, other)
+			t.Errorf("previews %t: missed %t, wrong %v, reported %v", o.Previews, missed, wrong, other)
 		}
 		page := treeOf(t, Tree(dir))["a.test/index.html"]
 		assert.Truef(t, strings.Contains(page, `"i.png"`) && strings.Contains(page, `"http://a.test/j.png"`), "the page is %s", page)
@@ -216,25 +216,25 @@ func TestWhichAnswerCounts(t *testing.T) {
 		reason  Reason
 	}{
 		{"the latest", []got{{body: "1", second: 1}, {body: "2", second: 5}}, "2", ""},
-		{"the latest, wherever it stands", []got{{body: "2", second: 5}, {body: "1", second: 1}}, "2", ""},
+		{"the latest, at any place", []got{{body: "2", second: 5}, {body: "1", second: 1}}, "2", ""},
 		{"the latest of a second", []got{{body: "1", second: 5}, {body: "2", second: 5}}, "2", ""},
-		{"a failure says nothing", []got{{body: "1"}, {head: "500 Oops"}}, "1", ""},
-		{"a cut body says nothing", []got{{body: "1"}, {body: "2", record: truncated}}, "1", ""},
-		{"a cut body alone", []got{{body: "2", record: truncated}}, "", Truncated},
-		{"a page that is gone is kept", []got{{body: "1"}, {head: "404 Not Found"}}, "1", ""},
-		{"an error page is none", []got{{head: "404 Not Found", body: "no"}}, "", Gone},
-		{"an error page is none", []got{{head: "503 Later", body: "no"}}, "", Failed},
-		{"a part is no page", []got{{head: "206 Partial Content", body: "1"}}, "", Failed},
-		{"no content is no page", []got{{head: "204 No Content"}}, "", Failed},
-		{"a wish not to be archived holds for what came before", []got{{body: "1"}, {body: "2", record: noArchive}}, "", NoArchive},
-		{"and not for what comes after", []got{{body: "1", record: noArchive}, {body: "2"}}, "2", ""},
+		{"a failure does not count", []got{{body: "1"}, {head: "500 Oops"}}, "1", ""},
+		{"a cut body does not count", []got{{body: "1"}, {body: "2", record: truncated}}, "1", ""},
+		{"only a cut body", []got{{body: "2", record: truncated}}, "", Truncated},
+		{"a page that is gone stays", []got{{body: "1"}, {head: "404 Not Found"}}, "1", ""},
+		{"an error page is not a page", []got{{head: "404 Not Found", body: "no"}}, "", Gone},
+		{"an error page is not a page", []got{{head: "503 Later", body: "no"}}, "", Failed},
+		{"a part is not a page", []got{{head: "206 Partial Content", body: "1"}}, "", Failed},
+		{"no content is not a page", []got{{head: "204 No Content"}}, "", Failed},
+		{"noarchive also applies to earlier captures", []got{{body: "1"}, {body: "2", record: noArchive}}, "", NoArchive},
+		{"and not to later ones", []got{{body: "1", record: noArchive}, {body: "2"}}, "2", ""},
 		{"a wish in the head holds without the crawler's word", []got{{head: "200 OK\r\nContent-Type: text/html\r\nX-Robots-Tag: noindex, noarchive", body: "1", record: func(r *storage.Record) { r.Line = nil }}}, "", NoArchive},
 		{"robots.txt is not the crawler's page", []got{{body: "1"}, {body: "2", record: decided("robots")}}, "1", ""},
 		{"robots.txt to which a page links is", []got{{body: "1"}, {body: "2", record: func(r *storage.Record) { r.Line.Decision, r.Line.Kind = storage.DecisionRobots, storage.KindLink }}}, "2", ""},
 		{"a body is unpacked", []got{{head: "200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip", body: packed.String()}}, "unpacked", ""},
-		{"a broken coding is no body", []got{{head: "200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip", body: packed.String()[:packed.Len()-9]}}, "", Damaged},
-		{"a coding that is not undone is no body", []got{{head: "200 OK\r\nContent-Type: text/html\r\nContent-Encoding: compress", body: "1"}}, "", Damaged},
-		{"what is no coding changes nothing", []got{{head: "200 OK\r\nContent-Type: text/html\r\nContent-Encoding: x-rot", body: "1"}}, "1", ""},
+		{"a broken coding has no body", []got{{head: "200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip", body: packed.String()[:packed.Len()-9]}}, "", Damaged},
+		{"an unsupported coding has no body", []got{{head: "200 OK\r\nContent-Type: text/html\r\nContent-Encoding: compress", body: "1"}}, "", Damaged},
+		{"an unknown coding changes nothing", []got{{head: "200 OK\r\nContent-Type: text/html\r\nContent-Encoding: x-rot", body: "1"}}, "1", ""},
 		{"a redirect to nothing", []got{{head: "302 Found\r\nLocation: /nowhere"}}, "", Redirect},
 		{"a redirect to itself", []got{{head: "302 Found\r\nLocation: /x"}}, "", Failed},
 		{"a redirect to another scheme", []got{{head: "302 Found\r\nLocation: mailto:x"}}, "", Failed},
@@ -242,7 +242,7 @@ func TestWhichAnswerCounts(t *testing.T) {
 		{"not modified has its original's body", []got{{body: "1"}, {head: "304 Not Modified", second: 9, record: func(r *storage.Record) {
 			r.HasPayload, r.Repeatable, r.NotModified = false, false, &storage.Original{URL: url, Date: began.Add(1e9)}
 		}}}, "1", ""},
-		{"not modified since what is not there", []got{{head: "304 Not Modified", second: 9, record: func(r *storage.Record) {
+		{"not modified since a missing capture", []got{{head: "304 Not Modified", second: 9, record: func(r *storage.Record) {
 			r.HasPayload, r.Repeatable, r.NotModified = false, false, &storage.Original{URL: url, Date: began.Add(1e9)}
 		}}}, "", NoOriginal},
 	} {

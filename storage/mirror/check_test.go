@@ -154,7 +154,7 @@ func TestReasons_OfMissingFiles(t *testing.T) {
 	mustBe("http://a.test/big.js", Missing{Reason: TooLarge, Embeds: 2})
 	assert.Truef(t, s.Left[TooLarge] == 1 && s.Left[Redirect] == 4 && s.Missing[NotFetched] == 3 && s.MissingEmbeds[TooLarge] == 1, "the summary is %+v", s)
 	_, other := brokenOf(t, dir)
-	assert.Truef(t, len(other) == 2*(len(want)+5), "%d references are told, want %d", len(other), 2*(len(want)+5))
+	assert.Truef(t, len(other) == 2*(len(want)+5), "%d references are reported, want %d", len(other), 2*(len(want)+5))
 }
 
 func TestALargeDocumentIsCopied(t *testing.T) {
@@ -165,6 +165,6 @@ func TestALargeDocumentIsCopied(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join(Tree(dir), "a.test", "index.html"))
 	assert.Truef(t, err == nil && string(b) == body && s.Unread == 1, "%d octets, %v, %+v", len(b), err, s)
 	_, other := brokenOf(t, dir)
-	assert.Truef(t, len(other) == 1 && other[0].Reason == NotRewritten, "told is %+v", other)
+	assert.Truef(t, len(other) == 1 && other[0].Reason == NotRewritten, "reported %+v", other)
 	assert.EqualValues(t, 2, built(t, options(t, dir)).Shared, "files are shared")
 }

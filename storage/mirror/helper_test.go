@@ -195,7 +195,7 @@ func missingOf(t testing.TB, dir string) map[string]Missing {
 	last := ""
 	for m, err := range MissingLines(Tree(dir)) {
 		require.NoError(t, err)
-		assert.Greater(t, m.URL, last, "the order of what is missing")
+		assert.Greater(t, m.URL, last, "the order of missing files")
 		all[m.URL], last = m, m.URL
 	}
 	return all

@@ -179,7 +179,7 @@ func TestSymbolicLinksAreNotFollowed(t *testing.T) {
 	})
 	names, err2 := os.ReadDir(elsewhere)
 	b, _ := os.ReadFile(precious)
-	assert.Truef(t, err == nil && err2 == nil && len(names) == 1 && string(b) == "mine", "what links lead to changed: %q, %v, %v", b, err, err2)
+	assert.Truef(t, err == nil && err2 == nil && len(names) == 1 && string(b) == "mine", "the targets of links changed: %q, %v, %v", b, err, err2)
 }
 
 func TestTwoSegmentsOfOneNameAreRefused(t *testing.T) {

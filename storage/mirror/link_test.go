@@ -51,11 +51,11 @@ func TestReferences(t *testing.T) {
 		want    string // empty: as it is
 		missing string
 	}{
-		{"relative for what is there", markup.Ref{Raw: "/", Base: base}, "../index.html", ""},
-		{"a query is kept", markup.Ref{Raw: "x?q=1", Base: base}, "x@q=1.html", ""},
+		{"relative for an existing file", markup.Ref{Raw: "/", Base: base}, "../index.html", ""},
+		{"a query stays", markup.Ref{Raw: "x?q=1", Base: base}, "x@q=1.html", ""},
 		{"another query is another page", markup.Ref{Raw: "x?q=2", Base: base}, "http://a.test/d/x?q=2", "L http://a.test/d/x?q=2"},
-		{"a fragment is kept", markup.Ref{Raw: "/#a b", Base: base}, "../index.html#a%20b", ""},
-		{"a fragment is kept for what is not there", markup.Ref{Raw: "/no#é", Base: base}, "http://a.test/no#%C3%A9", "L http://a.test/no"},
+		{"a fragment stays", markup.Ref{Raw: "/#a b", Base: base}, "../index.html#a%20b", ""},
+		{"a fragment stays for a missing file", markup.Ref{Raw: "/no#é", Base: base}, "http://a.test/no#%C3%A9", "L http://a.test/no"},
 		{"a place in the page itself", markup.Ref{Raw: "#top", Base: base}, "", ""},
 		{"a place in the page itself, by its address", markup.Ref{Raw: "http://a.test/d/x#top", Base: base}, "x.html#top", ""},
 		{"a place in the base", markup.Ref{Raw: "#top", Base: other}, "../index.html#top", ""},
@@ -63,7 +63,7 @@ func TestReferences(t *testing.T) {
 		{"a redirect's final file", markup.Ref{Raw: "/to#f", Base: base}, "x.html#f", ""},
 		{"the place that a redirect names", markup.Ref{Raw: "/two", Base: base}, "x.html#part", ""},
 		{"the place that a redirect names counts", markup.Ref{Raw: "/too#f", Base: base}, "x.html#part", ""},
-		{"a redirect to what is not there", markup.Ref{Raw: "/away#f", Base: base}, "http://a.test/away#f", "L http://a.test/away"},
+		{"a redirect to a missing file", markup.Ref{Raw: "/away#f", Base: base}, "http://a.test/away#f", "L http://a.test/away"},
 		{"protocol-relative", markup.Ref{Raw: "//a.test/", Base: base}, "../index.html", ""},
 		{"another host", markup.Ref{Raw: "https://b.test", Base: base}, "../../b.test/index.html", ""},
 		{"an embed", markup.Ref{Raw: "i.png", Base: base, Role: markup.Embed}, "http://a.test/d/i.png", "E http://a.test/d/i.png"},
@@ -81,7 +81,7 @@ func TestReferences(t *testing.T) {
 		{"another scheme without a base", markup.Ref{Raw: "mailto:x"}, "", ""},
 		{"a file of the reader", markup.Ref{Raw: " fI\tLe:///etc/passwd", Base: base, Role: markup.Frame}, nowhere, ""},
 		{"a link to a file of the reader", markup.Ref{Raw: "file:///etc/passwd", Base: base}, "", ""},
-		{"too long for a URL of ours", markup.Ref{Raw: "?" + strings.Repeat("q", 9000), Base: base}, "http://a.test/d/x?" + strings.Repeat("q", 9000), ""},
+		{"longer than MaxLength", markup.Ref{Raw: "?" + strings.Repeat("q", 9000), Base: base}, "http://a.test/d/x?" + strings.Repeat("q", 9000), ""},
 	} {
 		missing := ""
 		l := linker{plan: p, url: self, file: "a.test/d/x.html", missing: func(u canon.URL, embed bool) {

@@ -183,7 +183,7 @@ func FuzzBuildStaysInside(f *testing.F) {
 			for _, e := range entries {
 				names = append(names, e.Name())
 			}
-			assert.Equalf(t, want, strings.Join(names, " "), "what %s holds", path)
+			assert.Equalf(t, want, strings.Join(names, " "), "the contents of %s", path)
 		}
 	})
 }

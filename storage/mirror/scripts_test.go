@@ -43,7 +43,7 @@ func TestScripts_ListsNamesInScripts(t *testing.T) {
 		t.Errorf("counted are %v, and as missing %v", s.Scripted, s.Missing)
 	}
 	wrong, other := brokenOf(t, dir)
-	assert.Truef(t, len(wrong) <= 0 && len(other) == 7, "a check tells %v and %v", wrong, other)
+	assert.Truef(t, len(wrong) <= 0 && len(other) == 7, "a check reports %v and %v", wrong, other)
 	for _, b := range other {
 		assert.Truef(t, b.Reason == ByScript && b.URL != "" && b.File != "", "%+v", b)
 	}

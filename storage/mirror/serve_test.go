@@ -59,10 +59,10 @@ func TestServeShowsTheTree(t *testing.T) {
 		{"a host leads to its first page", "/a.test", 302, "Location", "/a.test/index.html", ""},
 		{"a port is part of a host", "/a.test+8080/data?", 200, "", "", "0123456789"},
 		{"a directory is not listed", "/a.test/d/", 302, "Location", "/a.test/d/index.html", ""},
-		{"what is missing has its reason", "/a.test/secret", 404, "", "", "noarchive"},
+		{"a missing URL has its reason", "/a.test/secret", 404, "", "", "noarchive"},
 		{"a reason is text", "/b.test/x", 404, "", "", "&lt;script&gt;"},
 		{"an address is text", "/b.test/%3Cscript%3E", 404, "", "", "No page of the copy"},
-		{"what nobody names", "/a.test/nothing", 404, "Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'", ""},
+		{"an unknown URL", "/a.test/nothing", 404, "Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'", ""},
 		{"the map is not a file of it", "/" + MapFile, 404, "", "", ""},
 		{"nothing above", "/../warc/curtsy-00000.warc.gz", 404, "", "", ""},
 		{"nothing above", "/a.test/..%2f..%2f..%2fwarc", 404, "", "", ""},
@@ -161,7 +161,7 @@ func FuzzServe(f *testing.F) {
 		h.ServeHTTP(w, r)
 		switch name := strings.TrimPrefix(path, "/"); {
 		case w.Code == 200:
-			assert.Truef(t, w.Body.String() == tree[name] && !strings.HasSuffix(name, ".jsonl"), "%q gives what is not a file of the mirror", path)
+			assert.Truef(t, w.Body.String() == tree[name] && !strings.HasSuffix(name, ".jsonl"), "%q serves a file outside the mirror", path)
 		case w.Code == 302:
 			l := w.Header().Get("Location")
 			assert.Truef(t, strings.HasPrefix(l, "/a.test/"), "%q leads to %q", path, l)

@@ -65,9 +65,9 @@ func (f *folder) want(w *Watch, listed, message string) {
 	}
 	switch {
 	case message == "" && len(f.messages) > 0:
-		f.t.Errorf("said %q", f.messages)
+		f.t.Errorf("reported %q", f.messages)
 	case message != "" && (len(f.messages) != 1 || !strings.Contains(f.messages[0], message)):
-		f.t.Errorf("said %q, want %q", f.messages, message)
+		f.t.Errorf("reported %q, want %q", f.messages, message)
 	}
 	f.messages = nil
 }
@@ -234,5 +234,5 @@ func TestTell_CalledForEveryChange(t *testing.T) {
 		assert.Truef(t, slices.Equal(messages, want), "%q, want %q", messages, want)
 	})
 	var none *Watch
-	none.Tell(func([]*List) { t.Error("nobody is told of no lists") })
+	none.Tell(func([]*List) { t.Error("the callback runs without lists") })
 }

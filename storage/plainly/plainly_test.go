@@ -60,7 +60,7 @@ func TestErrors_OmitCallsAndPackages(t *testing.T) {
 		filepath.Join(dir, "to") + " does not exist":                       rename,
 		"--listen: " + l.Addr().String() + ": somebody else listens there": fmt.Errorf("--listen: %w", taken),
 		"f: it is empty\n" + missing + " does not exist":                   errors.Join(errors.New("frontier/bolt: open f: it is empty"), stat),
-		"nothing of ours":                                                  errors.New("nothing of ours"),
+		"no known words":                                                   errors.New("no known words"),
 	} {
 		got := Error(err)
 		assert.Equal(t, want, got, err)

@@ -87,7 +87,7 @@ func forgeries(t testing.TB) (w *world, note []byte, all []forgery) {
 			b := unpacked(t, w.bundle("b.test", note))
 			m[linesName], m[headsName], m[proofName] = b[linesName], b[headsName], b[proofName]
 		}, OtherHost},
-		{"a line is said to be taken out", func(t testing.TB, m members) {
+		{"a line is declared redacted", func(t testing.TB, m members) {
 			lines := bytes.SplitAfter(m[linesName], []byte("\n"))
 			r, _ := parseRow(bytes.TrimSuffix(lines[5], []byte("\n")))
 			h, _ := r.hash()
@@ -97,7 +97,7 @@ func forgeries(t testing.TB) (w *world, note []byte, all []forgery) {
 		{"the signature is left out", func(t testing.TB, m members) {
 			m[checkpointName] = append(w.head().Text(), '\n')
 		}, BadSignature},
-		{"the host is said to be absent", func(t testing.TB, m members) {
+		{"the host is declared absent", func(t testing.TB, m members) {
 			m[linesName], m[headsName] = nil, nil
 			m[proofName] = unpacked(t, w.bundle("nobody.test", note))[proofName]
 		}, BadMap},
@@ -145,10 +145,10 @@ func TestEveryForgeryIsFound(t *testing.T) {
 func TestAWrongVerdictIsFound(t *testing.T) {
 	for name, change := range map[string]func(w *world, sha string){
 		"a forbidden page was fetched": func(w *world, sha string) { w.page("a.test", "/private/y", sha) },
-		"a free page was said to be forbidden": func(w *world, sha string) {
+		"an allowed page is declared forbidden": func(w *world, sha string) {
 			w.line(storage.Line{URL: "http://a.test/free", Decision: storage.DecisionDisallow, RobotsLine: 2, RobotsRule: "Disallow: /private/", RobotsSHA256: sha, Standard: "rfc9309"})
 		},
-		"another line is said to forbid it": func(w *world, sha string) {
+		"another line is named as forbidding it": func(w *world, sha string) {
 			w.line(storage.Line{URL: "http://a.test/private/z", Decision: storage.DecisionDisallow, RobotsLine: 3, RobotsRule: "Disallow: /private/", RobotsSHA256: sha, Standard: "rfc9309"})
 		},
 		"another rule is quoted": func(w *world, sha string) {

@@ -196,7 +196,7 @@ func TestForgottenLinesAreThoseOfTheDigest(t *testing.T) {
 			for _, i := range entries {
 				forgotten[i] = true
 			}
-			require.NoError(t, s.book.Redact(t.Context(), ledger.Redaction{Extent: ledger.ExtentAll, Reason: "asked for", Subject: sum(name), Entries: entries}))
+			require.NoError(t, s.book.Redact(t.Context(), ledger.Redaction{Extent: ledger.ExtentAll, Reason: "requested", Subject: sum(name), Entries: entries}))
 		}
 		require.NoError(t, s.book.Close())
 		require.NoError(t, ledger.Forget(book, slices.Sorted(maps.Keys(forgotten))))
@@ -209,7 +209,7 @@ func TestForgottenLinesAreThoseOfTheDigest(t *testing.T) {
 				}
 			}
 			if _, r := s.proven(host); r.Summary.Redacted != want || r.Summary.Lines != 5 {
-				t.Errorf("%s: %s: %d of %d lines are said to be redacted, want %d", name, host, r.Summary.Redacted, r.Summary.Lines, want)
+				t.Errorf("%s: %s: %d of %d lines are declared redacted, want %d", name, host, r.Summary.Redacted, r.Summary.Lines, want)
 			}
 		}
 	}
@@ -227,7 +227,7 @@ func TestAMapThatIsReplacedMeanwhile(t *testing.T) {
 	s.commit()
 	_, err = Make(t.Context(), io.Discard, g.Source)
 	assert.NoError(t, err)
-	require.NoError(t, s.book.Redact(t.Context(), ledger.Redaction{Extent: ledger.ExtentAll, Reason: "asked for", Subject: sum("b"), Entries: []int64{3}}))
+	require.NoError(t, s.book.Redact(t.Context(), ledger.Redaction{Extent: ledger.ExtentAll, Reason: "requested", Subject: sum("b"), Entries: []int64{3}}))
 	require.NoError(t, s.book.Close())
 	book := filepath.Join(s.dir, "ledger")
 	require.NoError(t, ledger.Forget(book, []int64{3}))

@@ -114,7 +114,7 @@ func TestPage_EscapesWebText(t *testing.T) {
 	w.line(storage.Line{URL: "http://a.test/" + evil, Decision: storage.DecisionDisallow, RobotsLine: 2, RobotsRule: "Disallow: /" + evil, RobotsSHA256: sha})
 	page := string(unpacked(t, w.bundle("a.test", w.commit()))[pageName])
 	if strings.Contains(page, "<script") || strings.Contains(page, "\u202e") || strings.Contains(page, "<img") {
-		t.Error("the page has what a host made up")
+		t.Error("the page has markup of a host")
 	}
 	assert.Contains(t, page, "&lt;script&gt;alert(1)", "the page does not show it")
 }

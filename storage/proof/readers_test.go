@@ -106,10 +106,10 @@ func ambiguities(t testing.TB) []ambiguity {
 		{"an encrypted member", "a.test", flagged(func(e []byte) { e[8] |= 1 }), 1},
 		{"a member that is a patch", "a.test", flagged(func(e []byte) { e[8] |= 1 << 5 }), 1},
 		{"a member that is packed in another way", "a.test", flagged(func(e []byte) { binary.LittleEndian.PutUint16(e[10:], 12) }), 1},
-		{"a member that unfolds to more than it says", "a.test", flagged(func(e []byte) {
+		{"a member larger than declared", "a.test", flagged(func(e []byte) {
 			binary.LittleEndian.PutUint32(e[24:], binary.LittleEndian.Uint32(e[24:])-1)
 		}), 3},
-		{"a member that unfolds to less than it says", "a.test", flagged(func(e []byte) {
+		{"a member smaller than declared", "a.test", flagged(func(e []byte) {
 			binary.LittleEndian.PutUint32(e[24:], binary.LittleEndian.Uint32(e[24:])+1)
 		}), 3},
 		{"not a ZIP file", "a.test", func(members) []byte { return []byte("<html>") }, 1},
@@ -197,7 +197,7 @@ func TestVerify_ReportsPartialMap(t *testing.T) {
 		if r.Holds != holds || r.Covered != 2 || !strings.Contains(r.CannotShow[0], fmt.Sprintf("whether the last %d of", past)) {
 			t.Errorf("%d: %+v %q", past, r.Findings, r.CannotShow)
 		}
-		assert.True(t, bytes.Contains(unpacked(t, b)[pageName], fmt.Appendf(nil, "its last %d lines excluded", past)), "the page does not say it")
+		assert.True(t, bytes.Contains(unpacked(t, b)[pageName], fmt.Appendf(nil, "its last %d lines excluded", past)), "the page lacks it")
 	}
 }
 

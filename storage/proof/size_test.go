@@ -91,7 +91,7 @@ func TestBundle_NamesNoOtherHost(t *testing.T) {
 	for _, d := range regexp.MustCompile(`[0-9a-f]{64}`).FindAllString(all.String(), -1) {
 		digests[d] = true
 	}
-	assert.True(t, digests[digest([]byte(testRobots+"# "+largeHost(500)+"\n"))], "the host's own robots.txt is not found: the search is none")
+	assert.True(t, digests[digest([]byte(testRobots+"# "+largeHost(500)+"\n"))], "the host's own robots.txt is not found: the search is broken")
 	for n := range 1000 {
 		host := largeHost(n)
 		if n == 500 {
@@ -107,7 +107,7 @@ func TestBundle_NamesNoOtherHost(t *testing.T) {
 	// A node of the proof may be the entry hash of one neighbouring line. Its salt keeps it from being guessed; a line's
 	// withheld fields are in none.
 	if strings.Contains(all.String(), "elsewhere.test") || strings.Contains(all.String(), `"salt"`) {
-		t.Error("what lines withhold is in it")
+		t.Error("it has withheld fields")
 	}
 	for i, line := range w.lines[:2000] {
 		if _, salt, ok := bytes.Cut(line, []byte(`"salt":"`)); ok && bytes.Contains(all.Bytes(), salt[:32]) {

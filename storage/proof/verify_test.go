@@ -27,9 +27,9 @@ func TestABundleProvesTheLinesOfItsHost(t *testing.T) {
 			o    Options
 			want Level
 		}{
-			"nobody's key":  {Options{}, SelfConsistent},
-			"the key":       {Options{Key: w.signer.Key()}, Signed},
-			"and a witness": {Options{Key: w.signer.Key(), Witnesses: keysOf(testWitness(t))}, Cosigned},
+			"an unknown key": {Options{}, SelfConsistent},
+			"the key":        {Options{Key: w.signer.Key()}, Signed},
+			"and a witness":  {Options{Key: w.signer.Key(), Witnesses: keysOf(testWitness(t))}, Cosigned},
 		} {
 			r := verified(t, b, c.o)
 			if !r.Holds || r.Level != c.want || r.Summary.Lines != lines || r.Heads.Right != lines-1 || r.Robots.Right != lines-1 {

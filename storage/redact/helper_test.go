@@ -258,7 +258,7 @@ func sound(t *testing.T, dir string) {
 		}
 		_, is, err := durable.Digest(t.Context(), filepath.Join(dir, filepath.FromSlash(e.Mark.Name)))
 		if want := latestDigest(marks, e.Mark.Name, e.Mark.SHA256); err != nil || hex.EncodeToString(is[:]) != want {
-			t.Errorf("%s is %x, and the marks say %s: %v", e.Mark.Name, is, want, err)
+			t.Errorf("%s is %x, and the marks have %s: %v", e.Mark.Name, is, want, err)
 		}
 	}
 }

@@ -121,7 +121,7 @@ func TestAMarkIsWrittenOnce(t *testing.T) {
 	assert.Len(t, entriesWhere(t, dir, func(e ledger.Entry) bool { return e.Mark != nil && e.Mark.Kind == ledger.KindRedaction }), 1)
 	sound(t, dir)
 	if err := w.Close(); err == nil {
-		t.Log("the first writer closed after the second: it is for the test alone")
+		t.Log("the first writer closed after the second: only for the test")
 	}
 }
 

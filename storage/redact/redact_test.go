@@ -97,7 +97,7 @@ func forgottenAlone(t *testing.T, dir string, r Request) {
 	marked := slices.ContainsFunc(lines[len(wasLines):], func(e ledger.Entry) bool {
 		return e.Mark != nil && e.Mark.Kind == ledger.KindRedaction && e.Mark.Redaction.Subject == j.Digest
 	})
-	assert.True(t, marked, "no mark tells of it")
+	assert.True(t, marked, "it has no mark")
 	if latest, err := ledger.Latest(filepath.Join(dir, ledgerDir)); err != nil || latest.Size != int64(len(lines)) || !latest.SignedBy(signer(t).Key()) {
 		t.Errorf("the checkpoint: %+v, %v", latest, err)
 	}
@@ -197,7 +197,7 @@ func TestTheRobotsGoesThatItsHostRedirectedTo(t *testing.T) {
 		}
 		stubs := len(entriesWhere(t, dir, func(e ledger.Entry) bool { return e.Forgotten }))
 		if gone := before - len(members(t, dir)); int64(gone) != j.Found.Records || stubs != len(j.Entries) || c.all && stubs != len(j.Records)+2 {
-			t.Errorf("%+v: %d records went and %d lines; %+v, %d records and %d entries are told", c, gone, stubs, j.Found, len(j.Records), len(j.Entries))
+			t.Errorf("%+v: %d records went and %d lines; %+v, %d records and %d entries are reported", c, gone, stubs, j.Found, len(j.Records), len(j.Entries))
 		}
 	}
 }

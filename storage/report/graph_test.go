@@ -75,7 +75,7 @@ func TestACrawlOfOneHostHasNoLinks(t *testing.T) {
 	o.Host = "www.host-001.example"
 	assert.Nil(t, report1(t, o).Graph, "the page for one host has a graph")
 	o.Host, o.Graph = "", false
-	assert.Nil(t, report1(t, o).Graph, "a graph that nobody asked for")
+	assert.Nil(t, report1(t, o).Graph, "an unrequested graph")
 }
 
 func TestTheTableOfLinkedHosts(t *testing.T) {

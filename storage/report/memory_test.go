@@ -82,7 +82,7 @@ func weighed(t *testing.T, hosts int) uint64 {
 	}
 	s.weigh()
 	if r.Known != int64(hosts) || len(r.Hosts) > 1000 || r.Totals.Exchanges != int64(3*hosts) {
-		t.Fatalf("%d hosts known, %d told apart, %d exchanges", r.Known, len(r.Hosts), r.Totals.Exchanges)
+		t.Fatalf("%d hosts known, %d listed, %d exchanges", r.Known, len(r.Hosts), r.Totals.Exchanges)
 	}
 	return s.most - before
 }

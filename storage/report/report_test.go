@@ -184,7 +184,7 @@ func TestJSONFormIsTheDocumentedOne(t *testing.T) {
 		o := whole(t)
 		o.Host = host
 		r := report1(t, o)
-		require.Truef(t, len(r.Crawl.By) == 1 && r.Crawl.By[0].Since != "", "who crawled: %+v", r.Crawl.By)
+		require.Truef(t, len(r.Crawl.By) == 1 && r.Crawl.By[0].Since != "", "the operator: %+v", r.Crawl.By)
 		r.Crawl.By[0].Since = "2026-05-03T10:00:00Z"
 		require.Truef(t, len(r.Crawl.Runs) == 1 && r.Crawl.Clean && r.Crawl.Head != "", "how it ended: %+v", r.Crawl)
 		r.Crawl.Runs, r.Crawl.Head = []report.Run{{Began: start, Ended: "2026-05-03T10:02:30Z"}}, strings.Repeat("0f", 32)

@@ -67,7 +67,7 @@ func TestEveryDecisionIsCountedOnce(t *testing.T) {
 		if parts.Lines != want || r.Totals.Lines != want || parts.Exchanges != exchanges || r.Totals.Octets != octets || parts.Octets != octets {
 			t.Errorf("round %d: hosts %+v, total %+v; want %d decisions, %d exchanges, %d octets", round, parts, r.Totals, want, exchanges, octets)
 		}
-		assert.LessOrEqualf(t, len(r.Hosts), o.MaxHosts, "round %d: %d hosts, at most %d are told apart", round, len(r.Hosts), o.MaxHosts)
+		assert.LessOrEqualf(t, len(r.Hosts), o.MaxHosts, "round %d: %d hosts, at most %d are listed", round, len(r.Hosts), o.MaxHosts)
 		left := int64(0)
 		for _, c := range r.NotCrawled {
 			left += c.Count
@@ -130,7 +130,7 @@ func TestAPauseIsTooShortByAMicrosecond(t *testing.T) {
 		assert.Truef(t, below == 1 && above == 10, "%v: %d below, %d above", pace, below, above)
 		page := render(t, r)
 		if !strings.Contains(page, "1 shorter than what was due") || strings.Count(page, `class="fill bad"`) != 1 || !strings.Contains(page, `class="line permitted"`) {
-			t.Errorf("%v: the page does not say so", pace)
+			t.Errorf("%v: the page lacks it", pace)
 		}
 	}
 }
@@ -184,7 +184,7 @@ func TestLetter_NamesAvoidedURLs(t *testing.T) {
 	for _, says := range []string{"/no/999<", "203 more are not listed", "Disallow: /no/", "User-agent: curtsy", "Retry-After", "opt-out list"} {
 		assert.Contains(t, page, says, "the letter")
 	}
-	assert.NotContains(t, page, "other.example", "the letter tells of another host")
+	assert.NotContains(t, page, "other.example", "the letter names another host")
 }
 
 func TestNoTextBecomesMarkup(t *testing.T) {
@@ -296,7 +296,7 @@ func TestUnreadableLinesAreCounted(t *testing.T) {
 	require.NoError(t, os.WriteFile(files[0], b, 0o644))
 	r := report1(t, o)
 	assert.Truef(t, r.Unread == 1 && len(r.Damage) != 0 && r.Totals.Exchanges == 147, "%d unreadable, %q, %d exchanges", r.Unread, r.Damage, r.Totals.Exchanges)
-	assert.Contains(t, render(t, r), "Not everything could be read", "the page does not say so")
+	assert.Contains(t, render(t, r), "Not everything could be read", "the page lacks it")
 }
 
 func TestAnEmptyCrawlHasAReport(t *testing.T) {

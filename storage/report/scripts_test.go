@@ -34,5 +34,5 @@ func TestReport_FilesNamedInScripts(t *testing.T) {
 	want := []string{"3 not there", "2 found", "3 gone: named by script: status 404"}
 	assert.Truef(t, slices.Equal(got, want), "%q, want %q", got, want)
 	assert.Truef(t, len(r.Errors) == 1 && r.Errors[0].Count == 1, "errors: %+v", r.Errors)
-	assert.Contains(t, render(t, r), "a word in a script looked like a file, but is not one", "the page does not say what that means")
+	assert.Contains(t, render(t, r), "a word in a script looked like a file, but is not one", "the page does not explain it")
 }

@@ -25,7 +25,7 @@ func TestImports_AreThoseOfTheGrammar(t *testing.T) {
 		var got []string
 		Imports([]byte(c.text), func(start, end int, name string) {
 			quoted := c.text[start:end]
-			assert.Truef(t, quoted[1:len(quoted)-1] == name, "%s: %q stands at %q", c.text, name, quoted)
+			assert.Truef(t, quoted[1:len(quoted)-1] == name, "%s: %q is at %q", c.text, name, quoted)
 			got = append(got, name)
 		})
 		assert.Truef(t, slices.Equal(got, c.want), "%s: %q, want %q", c.text, got, c.want)

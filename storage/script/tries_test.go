@@ -18,7 +18,7 @@ func TestANameIsTriedAtAFewPlacesOfAHost(t *testing.T) {
 	}
 	var tries Tries
 	for range 100 {
-		require.True(t, tries.Try("x.js", at("http://a.test/x.js")), "the first place is tried no more")
+		require.True(t, tries.Try("x.js", at("http://a.test/x.js")), "the first place is not tried again")
 	}
 	places := 0
 	for i := range 100 {
@@ -28,7 +28,7 @@ func TestANameIsTriedAtAFewPlacesOfAHost(t *testing.T) {
 	}
 	assert.Truef(t, places == maxTries-1, "%d places beside the first, want %d", places, maxTries-1)
 	if !tries.Try("y.js", at("http://a.test/9/y.js")) || !tries.Try("x.js", at("http://b.test/9/x.js")) {
-		t.Error("another name, or another host, has places of its own")
+		t.Error("another name, or another host, has separate places")
 	}
 }
 

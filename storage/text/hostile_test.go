@@ -138,7 +138,7 @@ func sound(t testing.TB, p Page) {
 	for what, s := range map[string]string{"whole": p.Whole, "main": p.Main} {
 		switch {
 		case !utf8.ValidString(s):
-			t.Errorf("the %s text is no UTF-8", what)
+			t.Errorf("the %s text is not UTF-8", what)
 		case len(s) > MaxText:
 			t.Errorf("the %s text has %d bytes", what, len(s))
 		case strings.Contains(s, "\n\n") || strings.HasPrefix(s, "\n") || strings.HasSuffix(s, "\n"):
@@ -170,7 +170,7 @@ func FuzzRead(f *testing.F) {
 		}
 		in.Body, in.WholeOnly = strings.NewReader(body), true
 		if w, err := Read(t.Context(), in); err != nil || w.Whole != p.Whole || fmt.Sprint(w.Language) != fmt.Sprint(p.Language) {
-			t.Errorf("the whole text alone is another: %q, %q, %v", w.Whole, p.Whole, err)
+			t.Errorf("the whole text differs without the main text: %q, %q, %v", w.Whole, p.Whole, err)
 		}
 	})
 }

@@ -40,7 +40,7 @@ func TestATextWithoutLettersIsInNoLanguage(t *testing.T) {
 
 func TestLanguage_LongLinesDecide(t *testing.T) {
 	menu := strings.Repeat("Startseite\nImpressum\nDatenschutzerklärung\nKontakt und Anfahrt\n", 20)
-	assert.Equal(t, "deu", Detect(menu).Code(), "a menu alone")
+	assert.Equal(t, "deu", Detect(menu).Code(), "only a menu")
 	assert.Equal(t, "fra", Detect(menu+strings.Repeat(sentences["fra"]+"\n", 5)).List(), "a menu and a text")
 }
 

@@ -183,7 +183,7 @@ func TestPackage_MatchesManifest(t *testing.T) {
 		"more octets":     {func(m *made) { m.files["archive/data.warc.gz"] += "!" }, "archive/data.warc.gz: 21 bytes"},
 		"a page that is not archived": {func(m *made) { m.files["pages/pages.jsonl"] = `{"url":"http://evil.example/"}`; m.list(); m.seal() },
 			"(pages/pages.jsonl: it has lines that do not match, first: http://evil.example/"},
-		"a page that is not archived, of ours": {func(m *made) {
+		"an unarchived page, of curtsy": {func(m *made) {
 			m.manifest["software"] = "curtsy 1"
 			m.files["pages/pages.jsonl"] = `{"url":"http://evil.example/"}`
 			m.list()
@@ -194,23 +194,23 @@ func TestPackage_MatchesManifest(t *testing.T) {
 			m.list()
 			m.seal()
 		}, "(indexes/index.cdxj: it has lines that do not match, first: data.warc.gz 0 http://a/"},
-		"no index, of ours": {func(m *made) {
+		"no index, of curtsy": {func(m *made) {
 			m.manifest["software"] = "curtsy 1"
 			m.names = append(m.names[:1:1], m.names[2:]...)
 			m.list()
 			m.seal()
 		}, "indexes/index.cdxj: it is missing"},
-		"an archive that is not read":          {func(m *made) { m.add("archive/x.warc.zst", "x"); m.list(); m.seal() }, "(archive/x.warc.zst: its content is not audited"},
-		"an archive that is not read, of ours": {func(m *made) { m.manifest["software"] = "curtsy 1"; m.add("archive/x.arc.gz", "x"); m.list(); m.seal() }, "archive/x.arc.gz: its content is not audited"},
-		"another page list":                    {func(m *made) { m.files["pages/pages.jsonl"] = `{"format":"json-pages-2.0"}` }, "pages/pages.jsonl: sha256:"},
-		"size":                                 {func(m *made) { m.resource(0)["bytes"] = 7; m.seal() }, "archive/data.warc.gz: 20 bytes"},
-		"hash, and sealed anew":                {func(m *made) { m.resource(0)["hash"] = hashOf("x"); m.seal() }, "archive/data.warc.gz: sha256:"},
-		"hash, and not sealed":                 {func(m *made) { m.resource(0)["hash"] = hashOf("x") }, "datapackage-digest.json: path \"datapackage.json\""},
-		"hash of another kind":                 {func(m *made) { m.resource(0)["hash"] = "md5:00"; m.seal() }, "archive/data.warc.gz: its hash is md5:00"},
-		"a file is gone":                       {func(m *made) { m.names = m.names[1:] }, "archive/data.warc.gz: it is not in the package"},
-		"an archive more":                      {func(m *made) { m.add("archive/more.warc.gz", "x") }, "archive/more.warc.gz: it is not listed"},
-		"a ledger more":                        {func(m *made) { m.add("ledger/000000.jsonl", "x") }, "ledger/000000.jsonl: it is not listed"},
-		"a file of no account more":            {func(m *made) { m.add("thumbnail.png", "x") }, "(thumbnail.png: it is not listed)"},
+		"an archive that is not read":  {func(m *made) { m.add("archive/x.warc.zst", "x"); m.list(); m.seal() }, "(archive/x.warc.zst: its content is not audited"},
+		"an unread archive, of curtsy": {func(m *made) { m.manifest["software"] = "curtsy 1"; m.add("archive/x.arc.gz", "x"); m.list(); m.seal() }, "archive/x.arc.gz: its content is not audited"},
+		"another page list":            {func(m *made) { m.files["pages/pages.jsonl"] = `{"format":"json-pages-2.0"}` }, "pages/pages.jsonl: sha256:"},
+		"size":                         {func(m *made) { m.resource(0)["bytes"] = 7; m.seal() }, "archive/data.warc.gz: 20 bytes"},
+		"hash, and sealed again":       {func(m *made) { m.resource(0)["hash"] = hashOf("x"); m.seal() }, "archive/data.warc.gz: sha256:"},
+		"hash, and not sealed":         {func(m *made) { m.resource(0)["hash"] = hashOf("x") }, "datapackage-digest.json: path \"datapackage.json\""},
+		"hash of another kind":         {func(m *made) { m.resource(0)["hash"] = "md5:00"; m.seal() }, "archive/data.warc.gz: its hash is md5:00"},
+		"a file is gone":               {func(m *made) { m.names = m.names[1:] }, "archive/data.warc.gz: it is not in the package"},
+		"an archive more":              {func(m *made) { m.add("archive/more.warc.gz", "x") }, "archive/more.warc.gz: it is not listed"},
+		"a ledger more":                {func(m *made) { m.add("ledger/000000.jsonl", "x") }, "ledger/000000.jsonl: it is not listed"},
+		"a file of no account more":    {func(m *made) { m.add("thumbnail.png", "x") }, "(thumbnail.png: it is not listed)"},
 		"listed twice": {func(m *made) {
 			m.manifest["resources"] = append(m.manifest["resources"].([]any), m.resource(0))
 			m.seal()
@@ -221,7 +221,7 @@ func TestPackage_MatchesManifest(t *testing.T) {
 		"another manifest":            {func(m *made) { m.manifest["title"] = "x" }, "datapackage-digest.json: path"},
 		"a digest of another file":    {func(m *made) { m.digest["path"] = "pages/pages.jsonl" }, "datapackage-digest.json: path \"pages/pages.jsonl\""},
 		"no digest":                   {func(m *made) { m.digest = nil }, ""},
-		"no digest, of ours":          {func(m *made) { m.manifest["software"] = "curtsy 1"; m.digest = nil }, "datapackage-digest.json: it is missing"},
+		"no digest, of curtsy":        {func(m *made) { m.manifest["software"] = "curtsy 1"; m.digest = nil }, "datapackage-digest.json: it is missing"},
 		"signed":                      {func(m *made) { m.sign(elliptic.P384(), false) }, ""},
 		"signed with P-256, in ASN.1": {func(m *made) { m.sign(elliptic.P256(), true) }, ""},
 		"signed, then changed": {func(m *made) {
@@ -241,18 +241,18 @@ func TestPackage_MatchesManifest(t *testing.T) {
 			m.sign(elliptic.P384(), false)
 			m.digest["signedData"].(map[string]any)["signature"] = old
 		}, "datapackage-digest.json: key "},
-		"a signature that is none": {func(m *made) {
+		"an invalid signature": {func(m *made) {
 			m.sign(elliptic.P384(), false)
 			m.digest["signedData"].(map[string]any)["signature"] = "!"
 		}, "datapackage-digest.json: key "},
-		"a key that is none": {func(m *made) {
+		"an invalid key": {func(m *made) {
 			m.sign(elliptic.P384(), false)
 			m.digest["signedData"].(map[string]any)["publicKey"] = "AAAA"
 		}, "datapackage-digest.json: key "},
 		"a domain":            {func(m *made) { m.certify("archive.example") }, ""},
 		"another domain":      {func(m *made) { m.certify("bank.example") }, "datapackage-digest.json: domain bank.example: x509"},
 		"by the ledger's key": {func(m *made) { m.byLedger() }, ""},
-		"a ledger signature that is none": {func(m *made) {
+		"an invalid ledger signature": {func(m *made) {
 			m.byLedger()
 			m.digest["ledgerSignature"].(map[string]any)["sig"] = strings.Repeat("0", 128)
 		}, "datapackage-digest.json: ledgerSignature is not"},
@@ -277,7 +277,7 @@ func TestPackage_SignedByLedgerKey(t *testing.T) {
 	p, found := m.opened(&audit.Result{Ledger: &audit.LedgerCheck{Keys: []string{of.String()}}})
 	assert.Truef(t, found == "" && slices.Equal(p.check.Signed, []string{"ledger key " + mine}), "%q, %+v", found, p.check)
 	if _, found := foreign(t).opened(&audit.Result{Ledger: &audit.LedgerCheck{Keys: []string{of.String()}}}); !strings.HasPrefix(found, "(datapackage-digest.json: key "+mine) {
-		t.Errorf("a package that nobody signed: %q", found)
+		t.Errorf("an unsigned package: %q", found)
 	}
 	killed := &audit.Result{Ledger: &audit.LedgerCheck{}}
 	if _, found := m.opened(killed); found != "" || !strings.Contains(strings.Join(killed.CannotShow, "\n"), "the ledger names no key") {

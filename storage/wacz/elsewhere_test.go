@@ -21,6 +21,6 @@ func TestRepeatsOfAnEarlierCrawlAreCounted(t *testing.T) {
 		assert.Equalf(t, want, r.Elsewhere, "%d repeats of an earlier crawl, want %d", r.Elsewhere, want)
 		leftOut := strings.Join(packedBy(t, o).manifest().Curtsy.LeftOut, " ")
 		got := strings.Contains(leftOut, "an earlier crawl archived it")
-		assert.Truef(t, got == (want > 0), "the manifest says so: %v\n%s", got, leftOut)
+		assert.Truef(t, got == (want > 0), "the manifest records it: %v\n%s", got, leftOut)
 	}
 }

@@ -54,7 +54,7 @@ func TestZip64FromFourGibibytesOn(t *testing.T) {
 		t.Errorf("%d octets, method %d", e.UncompressedSize64, e.Method)
 	}
 	if at, err := z.File[1].DataOffset(); err != nil || at < size {
-		t.Errorf("the manifest stands at %d, %v", at, err)
+		t.Errorf("the manifest is at %d, %v", at, err)
 	}
 	for _, e := range z.File {
 		r, err := e.Open()

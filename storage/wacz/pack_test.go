@@ -73,7 +73,7 @@ func TestRule19ABodyThatIsNotToBeArchivedIsLeftOut(t *testing.T) {
 			if err == io.EOF {
 				break
 			}
-			require.NoErrorf(t, err, "%s: what was cut cannot be read", who)
+			require.NoErrorf(t, err, "%s: the cut package is unreadable", who)
 			b, _ := io.ReadAll(rec.Block)
 			assert.NotContainsf(t, string(b), "not for archives", "%s: a %s record has the body", who, rec.Type)
 			kinds[rec.Type]++
@@ -87,7 +87,7 @@ func TestRule19ABodyThatIsNotToBeArchivedIsLeftOut(t *testing.T) {
 		m.Write(whole)
 		notes := f.manifest().Curtsy.NoArchive
 		if sum := m.print(); len(notes) != 1 || notes[0].Records != 2 || notes[0].Octets != sum.size-f.Octets || !strings.HasSuffix(notes[0].Whole, hexOf(sum)) {
-			t.Errorf("%s: the manifest says %+v", who, notes)
+			t.Errorf("%s: the manifest has %+v", who, notes)
 		}
 	}
 }

@@ -356,7 +356,7 @@ func TestExchangesAreTornWhole(t *testing.T) {
 			i--
 		}
 		if end, cause, err := whole(bytes.NewReader(segment[:n])); end != ends[i] || err != nil || cause != nil && !errors.Is(cause, io.ErrUnexpectedEOF) {
-			t.Fatalf("of %d octets %d are kept, want %d (%v, %v)", n, end, ends[i], cause, err)
+			t.Fatalf("of %d octets %d remain, want %d (%v, %v)", n, end, ends[i], cause, err)
 		}
 	}
 }

@@ -25,10 +25,10 @@ func (h *hearing) finished(name string, octets int64, sum [32]byte) error {
 	h.t.Helper()
 	b, err := os.ReadFile(filepath.Join(h.dir, name))
 	if err != nil || int64(len(b)) != octets || sha256.Sum256(b) != sum {
-		h.t.Errorf("%s is said to have %d octets of digest %x; it has %d (%v)", name, octets, sum, len(b), err)
+		h.t.Errorf("%s is reported with %d octets of digest %x; it has %d (%v)", name, octets, sum, len(b), err)
 	}
 	open, _ := filepath.Glob(filepath.Join(h.dir, "*"+openSuffix))
-	assert.Truef(h.t, len(open) <= 0, "%s: another segment was begun before: %v", name, open)
+	assert.Truef(h.t, len(open) <= 0, "%s: another segment was started before: %v", name, open)
 	h.all = append(h.all, name)
 	return nil
 }
@@ -45,11 +45,11 @@ func TestFinished_ReportsEachSegment(t *testing.T) {
 		closing(t, w)
 	}
 	files := ls(t, h.dir)
-	assert.Truef(t, len(files) >= 6 && slices.Equal(h.all, files), "told of %v, there are %v", h.all, files)
+	assert.Truef(t, len(files) >= 6 && slices.Equal(h.all, files), "reported %v, there are %v", h.all, files)
 	w := open(t, o)
 	closing(t, w)
 	files = ls(t, h.dir)
-	assert.Truef(t, slices.Equal(h.all, files), "a run without an exchange: told of %v, there are %v", h.all, files)
+	assert.Truef(t, slices.Equal(h.all, files), "a run without an exchange: reported %v, there are %v", h.all, files)
 }
 
 func TestFinished_ReportsRepairedSegment(t *testing.T) {
@@ -58,7 +58,7 @@ func TestFinished_ReportsRepairedSegment(t *testing.T) {
 		h := &hearing{t: t, dir: leave(t, segment[:n])}
 		closing(t, open(t, Options{Dir: h.dir, Finished: h.finished}))
 		files := ls(t, h.dir)
-		assert.Truef(t, slices.Equal(h.all, files), "%d octets: told of %v, there are %v", n, h.all, files)
+		assert.Truef(t, slices.Equal(h.all, files), "%d octets: reported %v, there are %v", n, h.all, files)
 	}
 }
 
@@ -76,9 +76,9 @@ func TestFinished_ErrorEndsWriter(t *testing.T) {
 		for i := 0; i < 20 && err == nil; i++ {
 			_, err = w.Record(t.Context(), simple(i))
 		}
-		assert.Truef(t, errors.Is(err, full) && strings.Contains(err.Error(), fmt.Sprintf("-%05d", fails)), "%d told: %v", fails, err)
+		assert.Truef(t, errors.Is(err, full) && strings.Contains(err.Error(), fmt.Sprintf("-%05d", fails)), "%d reported: %v", fails, err)
 		assert.ErrorIs(t, w.Close(), full, "Close")
-		assert.Equalf(t, fails+1, len(ls(t, dir)), "%d told", fails)
+		assert.Equalf(t, fails+1, len(ls(t, dir)), "%d reported", fails)
 		_, err = Open(Options{Dir: leave(t, segmentOf(t)), Name: "crawl", Finished: func(string, int64, [32]byte) error { return full }})
 		assert.ErrorIsf(t, err, full, "Open: %v", err)
 	}

@@ -221,7 +221,7 @@ func TestReadAt(t *testing.T) {
 		}
 	}
 	_, _, err := ReadAt("no such file", 0)
-	assert.Error(t, err, "read what is not there")
+	assert.Error(t, err, "read past the end")
 }
 
 func TestLenientVerifiesTheChecksumBehindALengthThatIsWrong(t *testing.T) {

@@ -56,7 +56,7 @@ func TestPlaces_AStretchDecidesOnlyHowMuchIsRead(t *testing.T) {
 	n, err := io.Copy(io.Discard, h.Payload)
 	assert.Truef(t, err != nil && n < 20<<10, "%d octets of a body that was cut, %v", n, err)
 	_, err = l.End()
-	assert.ErrorIsf(t, err, ErrStretch, "the end of what was cut: %v", err)
+	assert.ErrorIsf(t, err, ErrStretch, "the end of a cut record: %v", err)
 }
 
 func TestPlaces_NothingIsReadOfTheRecordBefore(t *testing.T) {

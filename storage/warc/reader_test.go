@@ -131,9 +131,9 @@ func FuzzReader(f *testing.F) {
 			require.Truef(t, rec.Offset == at && end > at && end <= int64(len(in)), "record at %d–%d, the one before ended at %d", rec.Offset, end, at)
 			again := NewReader(bytes.NewReader(in[at:end]))
 			alone, err := again.Next()
-			require.Truef(t, err == nil && slices.Equal(alone.Fields, fields) && alone.Length == n, "alone: %v, %v", alone, err)
+			require.Truef(t, err == nil && slices.Equal(alone.Fields, fields) && alone.Length == n, "separately: %v, %v", alone, err)
 			k, err := again.End()
-			require.Truef(t, err == nil && k == end-at, "alone: ends at %d of %d, %v", k, end-at, err)
+			require.Truef(t, err == nil && k == end-at, "separately: ends at %d of %d, %v", k, end-at, err)
 			at = end
 		}
 	})

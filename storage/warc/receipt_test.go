@@ -60,7 +60,7 @@ func TestReceiptBindsTheBlocksOfAnExchange(t *testing.T) {
 	for i, id := range ids {
 		sum := sha256.Sum256(sums[id])
 		got := hex.EncodeToString(sum[:])
-		assert.Truef(t, got == want[i], "exchange %d: the receipt says %s, the blocks %s", i, want[i], got)
+		assert.Truef(t, got == want[i], "exchange %d: the receipt has %s, the blocks %s", i, want[i], got)
 	}
 }
 

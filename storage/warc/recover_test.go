@@ -68,7 +68,7 @@ func TestReopen(t *testing.T) {
 				gunzip(t, path)
 			}
 			file, n := w.Cut()
-			assert.Truef(t, n == c.size-c.keep && (file == path) == (n > 0), "Cut says %q, %d; want %d", file, n, c.size-c.keep)
+			assert.Truef(t, n == c.size-c.keep && (file == path) == (n > 0), "Cut returns %q, %d; want %d", file, n, c.size-c.keep)
 			write(t, w, simple(3))
 			closing(t, w)
 			equal(t, "files", ls(t, dir), append(append(want, "crawl-00001.warc.gz"), foreign...))

@@ -55,7 +55,7 @@ func TestClient_LearnsWitnessSize(t *testing.T) {
 			return h.prove(t, int(from), size), nil
 		})
 		if err != nil || len(sigs) != 1 || len(requests) > 1 {
-			t.Fatalf("%d: %v %v, asked for %v", size, sigs, err, requests)
+			t.Fatalf("%d: %v %v, requested %v", size, sigs, err, requests)
 		}
 		n.Add(sigs[0])
 		_, ok := n.Cosigned(w.Key())
@@ -85,7 +85,7 @@ func TestAClientBearsAnyAnswer(t *testing.T) {
 	}{
 		"no signature": {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") }, "not signature lines"},
 		"nothing":      {func(http.ResponseWriter, *http.Request) {}, "not signature lines"},
-		"409 alone":    {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(409) }, "answered 409"},
+		"only 409":     {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(409) }, "answered 409"},
 		"409 and no size": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", sizeType)
 			w.WriteHeader(409)

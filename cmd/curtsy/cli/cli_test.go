@@ -120,7 +120,7 @@ func TestMemoryLimitDoesNotStrangle(t *testing.T) {
 	for _, tt := range []struct{ asked, live, want int64 }{
 		{48 << 20, 0, 48 << 20}, {48 << 20, 32 << 20, 48 << 20}, {48 << 20, 40 << 20, 60 << 20}, {1, 1 << 40, 3 << 39}, {math.MaxInt64, 1 << 40, math.MaxInt64},
 	} {
-		assert.Equalf(t, tt.want, room(tt.asked, tt.live), "asked for %d, %d live", tt.asked, tt.live)
+		assert.Equalf(t, tt.want, room(tt.asked, tt.live), "requested %d, %d live", tt.asked, tt.live)
 	}
 }
 

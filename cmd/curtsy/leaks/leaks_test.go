@@ -80,17 +80,17 @@ func TestCredentials_AreNotStored(t *testing.T) {
 	}
 	w := observe(t)
 	if n := bytes.Count(w.own.received("/"), []byte(basic())); n < 1 {
-		t.Fatalf("the site itself was not told who comes: %s\n%s", w.own.received(""), w.seen["log json"])
+		t.Fatalf("the site itself got no credentials: %s\n%s", w.own.received(""), w.seen["log json"])
 	}
 	for _, tt := range []struct{ name, mark, place string }{
 		{"in the request record of the archive they are masked", "Authorization: (masked)\r\nX-Api-Key: (masked)\r\nCookie: (masked)", "warc"},
-		{"the warcinfo record has the names of the fields alone", "credentials: " + w.own.URL + ": Authorization, X-Api-Key, Cookie", "warc"},
+		{"the warcinfo record has only the names of the fields", "credentials: " + w.own.URL + ": Authorization, X-Api-Key, Cookie", "warc"},
 		{"the metadata of records has none", "headsSha256: ", "warc"},
-		{"an answer that repeats them in its body is not kept", "WARC-Target-URI: " + w.own.URL + "/echo\r\n", "warc"},
-		{"an answer that repeats them below a content coding is not kept", "WARC-Target-URI: " + w.own.URL + "/echo-gzip\r\n", "warc"},
-		{"an answer that repeats them in its head is not kept", "WARC-Target-URI: " + w.own.URL + "/echo-head\r\n", "warc"},
-		{"the ledger has none, nor what binds it", w.own.URL + "/echo-head", "ledger"},
-		{"the error of an answer that is no HTTP quotes none", "/malformed", "failed"},
+		{"an answer with them in its body is not stored", "WARC-Target-URI: " + w.own.URL + "/echo\r\n", "warc"},
+		{"an answer with them below a content coding is not stored", "WARC-Target-URI: " + w.own.URL + "/echo-gzip\r\n", "warc"},
+		{"an answer with them in its head is not stored", "WARC-Target-URI: " + w.own.URL + "/echo-head\r\n", "warc"},
+		{"the ledger and its checkpoints have none", w.own.URL + "/echo-head", "ledger"},
+		{"the error of an answer that is not HTTP quotes none", "/malformed", "failed"},
 		{"the error of an answer that was cut quotes none", "/cut", "failed"},
 		{"the index of the archive has none", "came-back", "index"},
 		{"the files of a mirror have none", "came back", "mirror"},
@@ -106,11 +106,11 @@ func TestCredentials_AreNotStored(t *testing.T) {
 		{"the report as JSON has none", "127.0.0.1", "report"},
 		{"the report as a page has none", "127.0.0.1", "report html"},
 		{"the report for a host has none", "127.0.0.1", "report host"},
-		{"a WACZ file has none, nor what is packed in it", "(masked)", "wacz"},
+		{"a WACZ file and its members have none", "(masked)", "wacz"},
 		{"the bundle for a site's owner has none", "(masked)", "bundle"},
 		{"the tables have none", "came-back", "export"},
 		{"the export of the frontier has none", "/echo-location", "frontier export"},
-		{"what has changed has none", `"`, "changes"},
+		{"the list of changes has none", `"`, "changes"},
 		{"the check of links has none", "/missing", "check"},
 		{"the live page has none", "status 200", "dashboard"},
 		{"its list of decisions has none", "status 200", "decisions"},
@@ -120,7 +120,7 @@ func TestCredentials_AreNotStored(t *testing.T) {
 		{"the command line of the process has none", "--auth", "cmdline"},
 		{"the environment of the process has none", "HOME=", "environ"},
 		{"the trace of a crash has none", "goroutine ", "trace"},
-		{"what a kill leaves behind has none", "frontier.db", "killed"},
+		{"files left by a kill have none", "frontier.db", "killed"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w.silent(t, tt.mark, w.seen[tt.place])
@@ -130,15 +130,15 @@ func TestCredentials_AreNotStored(t *testing.T) {
 		name, mark string
 		head       []byte
 	}{
-		{"a redirect to another host takes none along", "GET /by-redirect", w.host.received("/by-redirect")},
-		{"a redirect to another port takes none along", "GET /by-redirect", w.port.received("/by-redirect")},
-		{"a redirect to another scheme takes none along", "GET /by-redirect", w.scheme.received("/by-redirect")},
-		{"a chain of redirects that comes back takes none along on its way", "GET /there", w.port.received("/there")},
-		{"the robots.txt of another host is asked for without", "GET /robots.txt", w.host.received("/robots.txt")},
-		{"the robots.txt of others that leads to the own host is asked for without", "GET /robots-of-others.txt", w.own.received("/robots-of-others.txt")},
-		{"the robots.txt of the own host is asked for without", "GET /robots.txt", w.own.received("/robots.txt")},
-		{"what a page shows from another port is asked for without", "GET /picture.png", w.port.received("/picture.png")},
-		{"a sitemap on another port is asked for without", "GET /map.xml", w.port.received("/map.xml")},
+		{"a redirect to another host carries none", "GET /by-redirect", w.host.received("/by-redirect")},
+		{"a redirect to another port carries none", "GET /by-redirect", w.port.received("/by-redirect")},
+		{"a redirect to another scheme carries none", "GET /by-redirect", w.scheme.received("/by-redirect")},
+		{"a chain of redirects that returns carries none on its way", "GET /there", w.port.received("/there")},
+		{"the robots.txt of another host is requested without", "GET /robots.txt", w.host.received("/robots.txt")},
+		{"another host's robots.txt that redirects to the own host is requested without", "GET /robots-of-others.txt", w.own.received("/robots-of-others.txt")},
+		{"the robots.txt of the own host is requested without", "GET /robots.txt", w.own.received("/robots.txt")},
+		{"a page requisite on another port is requested without", "GET /picture.png", w.port.received("/picture.png")},
+		{"a sitemap on another port is requested without", "GET /map.xml", w.port.received("/map.xml")},
 		{"a link to another host is followed without", "GET /linked", w.host.received("/linked")},
 		{"a redirect that repeats one is not followed: another port gets none at all", "GET /", w.port.received("")},
 		{"another host gets none at all", "GET /", w.host.received("")},
@@ -154,6 +154,6 @@ func TestCredentials_AreNotStored(t *testing.T) {
 // silent fails if b has a secret, or lacks the mark.
 func (w *world) silent(t *testing.T, mark string, b []byte) {
 	t.Helper()
-	assert.Truef(t, has(b, mark, 3), "%q is not there, so the search says nothing: %.3000q", mark, b)
+	assert.Truef(t, has(b, mark, 3), "%q is missing, so the search proves nothing: %.3000q", mark, b)
 	assert.Empty(t, leaked(b, 3), "secrets are there")
 }

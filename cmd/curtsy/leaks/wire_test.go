@@ -137,17 +137,17 @@ func requestPage(t *testing.T, f *fetch.Fetcher, raw string, own string, want fu
 func TestCredentials_GoToProvedAuthorityOnly(t *testing.T) {
 	_, f, got := tap(t, "")
 	if ex := requestPage(t, f, "https://example.com/", "https://example.com/", nil); ex.Failure != nil || <-got != basic() || !strings.Contains(string(ex.Request), "Authorization: (masked)\r\n") {
-		t.Fatalf("%v: the host itself was not told: %q", ex.Failure, ex.Request)
+		t.Fatalf("%v: the host itself got no credentials: %q", ex.Failure, ex.Request)
 	}
 	for name, tt := range map[string]struct{ url, own string }{
-		"nobody says that the host is own":                     {"https://example.com/", ""},
-		"another host is own":                                  {"https://example.com/", "https://www.example.com/"},
-		"the same host without TLS is own":                     {"https://example.com/", "http://example.com/"},
-		"another port is own":                                  {"https://example.com/", "https://example.com:8443/"},
-		"the same host is asked without TLS":                   {"http://example.com/", "http://example.com/"},
-		"the same host is asked without TLS, and https is own": {"http://example.com/", "https://example.com/"},
-		"another port is asked":                                {"http://example.com:8080/", "https://example.com/"},
-		"another host is asked":                                {"http://www.example.com/", "https://example.com/"},
+		"no setting marks the host as own":            {"https://example.com/", ""},
+		"another host is own":                         {"https://example.com/", "https://www.example.com/"},
+		"the same host without TLS is own":            {"https://example.com/", "http://example.com/"},
+		"another port is own":                         {"https://example.com/", "https://example.com:8443/"},
+		"the same host without TLS":                   {"http://example.com/", "http://example.com/"},
+		"the same host without TLS, and https is own": {"http://example.com/", "https://example.com/"},
+		"another port":                                {"http://example.com:8080/", "https://example.com/"},
+		"another host":                                {"http://www.example.com/", "https://example.com/"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, f, got := tap(t, "")
@@ -156,7 +156,7 @@ func TestCredentials_GoToProvedAuthorityOnly(t *testing.T) {
 				t.Fatalf("%v: %q", ex.Failure, ex.Request)
 			}
 			if strings.Contains(string(ex.Request), fetch.Masked) || leaked([]byte(w.text()), 0) != "" || strings.HasPrefix(tt.url, "https") && <-got != "" {
-				t.Errorf("it was told: %s", w.text())
+				t.Errorf("it got credentials: %s", w.text())
 			}
 		})
 	}
@@ -180,7 +180,7 @@ func TestCredentials_ProxiesSeeNone(t *testing.T) {
 			t.Errorf("%v: %q", ex.Failure, w.text())
 		}
 	})
-	t.Run("the password of a proxy is in no request that is kept, and in no error", func(t *testing.T) {
+	t.Run("the password of a proxy is in no stored request and in no error", func(t *testing.T) {
 		w, f, _ := tap(t, "http://"+user+":Tr0ub4dor%263-zebra@proxy.library.org:3128")
 		ex := requestPage(t, f, "http://example.com/", "", nil)
 		if leaked([]byte(w.text()), 0) == "" || leaked(ex.Request, 0) != "" || leaked(fmt.Appendf(nil, "%v %+v %s", ex.Failure, ex, ex.Proxy), 0) != "" {

@@ -80,7 +80,7 @@ func TestEstimate_PrintedWhenItDoubles(t *testing.T) {
 			printed = append(printed, line[:strings.Index(line, " for")])
 		}
 	}
-	assert.Equalf(t, "about 1 s, about 5 min, about 11 min", strings.Join(printed, ", "), "said %q", printed)
+	assert.Equalf(t, "about 1 s, about 5 min, about 11 min", strings.Join(printed, ", "), "printed %q", printed)
 	if first, _, _ := strings.Cut(b.String(), "00:10"); !strings.Contains(first, "about 5 min") {
 		t.Errorf("a crawl that grows at once is announced after ten seconds only:\n%s", b.String())
 	}
@@ -289,11 +289,11 @@ func TestDisplay_NamesHostsInBackOff(t *testing.T) {
 				"only hosts in back-off are left: http://dead.test (robots.txt: no such host), http://later.test (status 503, Retry-After 2m0s); next request in 53s" + fmt.Sprintf(ctrlC, "6 URLs")}},
 		"of an earlier run": {[]status.Status{{State: "running", Queued: 5, Resting: []status.Resting{dead}, Longest: []status.Queue{{Host: "http://a.test", Pending: 2, Wait: 40, Pace: 1}}}},
 			[]string{"only hosts in back-off are left: http://a.test (its next request is not due yet), http://dead.test (robots.txt: no such host); next request in 40s" + fmt.Sprintf(ctrlC, "5 URLs")}},
-		"of its pace":        {[]status.Status{{State: "running", Queued: 2, Longest: []status.Queue{{Host: "http://a.test", Pending: 2, Wait: 1, Pace: 1}}}}, []string{""}},
-		"nobody to wait for": {[]status.Status{{State: "running", Queued: 2, Resting: []status.Resting{gone}}}, []string{""}},
+		"of its pace":         {[]status.Status{{State: "running", Queued: 2, Longest: []status.Queue{{Host: "http://a.test", Pending: 2, Wait: 1, Pace: 1}}}}, []string{""}},
+		"no host to wait for": {[]status.Status{{State: "running", Queued: 2, Resting: []status.Resting{gone}}}, []string{""}},
 		"no answer": {[]status.Status{{State: "running", InFlight: 2, Exchanges: 4, Longest: []status.Queue{{Host: "http://a.test", Pending: 2}}}, {State: "running", InFlight: 2, Exchanges: 4, Longest: []status.Queue{{Host: "http://a.test", Pending: 2}}}},
 			[]string{"", "waiting for responses from http://a.test" + fmt.Sprintf(ctrlC, "2 URLs")}},
-		"only begun": {[]status.Status{{State: "running", InFlight: 1, Longest: []status.Queue{{Host: "http://a.test", Pending: 1}}}, {State: "running", InFlight: 1, Longest: []status.Queue{{Host: "http://a.test", Pending: 1}}}},
+		"only started": {[]status.Status{{State: "running", InFlight: 1, Longest: []status.Queue{{Host: "http://a.test", Pending: 1}}}, {State: "running", InFlight: 1, Longest: []status.Queue{{Host: "http://a.test", Pending: 1}}}},
 			[]string{"", "waiting for responses from http://a.test" + fmt.Sprintf(ctrlC, "1 URL")}},
 		"answers come": {[]status.Status{{State: "running", InFlight: 2, Exchanges: 4}, {State: "running", InFlight: 2, Exchanges: 5}}, []string{"", ""}},
 		"over":         {[]status.Status{{State: "finished"}}, []string{""}},

@@ -52,7 +52,7 @@ func TestThePracticesFitATerminal(t *testing.T) {
 		"Broken rep: support and respect the Robots Exclusion Protocol (2.1, MUST, now SHOULD)", "offset 7", "(4, new: SHOULD)", "(2.2, MUST)"} {
 		assert.Containsf(t, words, says, "it does not say %q:\n%s", says, got)
 	}
-	assert.Equalf(t, 1, strings.Count(words, "an archive does not show it"), "the same evidence stands there more than once:\n%s", got)
+	assert.Equalf(t, 1, strings.Count(words, "an archive does not show it"), "the same evidence occurs more than once:\n%s", got)
 	if b, k, n := strings.Index(got, "\nBroken\n"), strings.Index(got, "\nKept\n"), strings.Index(got, "\nNot provable\n"); b < 0 || k < b || n < k {
 		t.Errorf("sections at %d, %d, %d", b, k, n)
 	}
@@ -68,7 +68,7 @@ func TestThePracticesShowHostileTextAsText(t *testing.T) {
 		assert.Falsef(t, strings.ContainsAny(text, "\x1b\u202e"), "the %s has control characters", name)
 	}
 	if strings.Contains(page.String(), "<script") || strings.Count(page.String(), "&lt;script&gt;") != 5 {
-		t.Errorf("%d of what was planted, as text", strings.Count(page.String(), "&lt;script&gt;"))
+		t.Errorf("%d hostile texts, as text", strings.Count(page.String(), "&lt;script&gt;"))
 	}
 	for _, c := range r.Clauses {
 		assert.Containsf(t, page.String(), "<code>"+c.ID+"</code>", "the page lacks %s", c.ID)
@@ -127,7 +127,7 @@ func TestAudit_DamageIsNotMisconduct(t *testing.T) {
 		r := *r
 		r.Counts = append(slices.Clone(r.Counts), audit.Count{Code: c, Found: 1})
 		r.Findings = append(slices.Clone(r.Findings), finding.Finding{Code: c})
-		assert.NotContainsf(t, Audit(&r), "no breach", "with %s beside the damage it says that no rule was broken", c)
+		assert.NotContainsf(t, Audit(&r), "no breach", "with %s beside the damage it reports that no rule was broken", c)
 	}
 	r.Counts = append(r.Counts, audit.Count{Code: finding.Gap, Found: 1})
 	assert.NotContains(t, verdict(r), "no politeness rule")

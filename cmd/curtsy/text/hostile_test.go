@@ -59,7 +59,7 @@ func TestAuditShowsHostileTextAsText(t *testing.T) {
 		assert.NotContains(t, page.String(), part, "the page")
 	}
 	if n := strings.Count(page.String(), "&lt;script&gt;"); n < 35 {
-		t.Errorf("the page shows %d of what was planted", n)
+		t.Errorf("the page shows %d hostile texts", n)
 	}
 	for _, says := range []string{"9 violations", "4 more", "2 more, which were counted", "confirmed by access log"} {
 		assert.Contains(t, page.String(), says, "the page")
@@ -94,7 +94,7 @@ func TestPage_EscapesSiteText(t *testing.T) {
 		"… and 10 more", "the same on 1 more page\n", "… 5 more lines\n", "3 changes are counted and not listed", "1 page without a text to compare: not in the archive",
 	} {
 		if !strings.Contains(shown, want) {
-			t.Errorf("%q is not said:\n%s", want, shown[:min(len(shown), 3000)])
+			t.Errorf("%q is missing:\n%s", want, shown[:min(len(shown), 3000)])
 		}
 	}
 	assert.Equal(t, 60*20, strings.Count(page.String(), `<div class="add">`), "insertions")

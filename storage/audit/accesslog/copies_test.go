@@ -45,23 +45,23 @@ func TestLinesThatOverlapCountOnce(t *testing.T) {
 		want  string
 		agree int64
 	}{
-		"rotated":                      {files: [][]string{cut(0, 80), cut(80, 120)}, agree: 60},
-		"copied before it went on":     {files: [][]string{cut(0, 80), cut(50, 120)}, agree: 60},
-		"in the other order":           {files: [][]string{cut(50, 120), cut(0, 80)}, agree: 60},
-		"by one line":                  {files: [][]string{cut(0, 81), cut(80, 120)}, agree: 60},
-		"three":                        {files: [][]string{cut(0, 80), cut(50, 100), cut(70, 120)}, agree: 60},
-		"three in a row":               {files: [][]string{cut(80, 120), cut(0, 50), cut(40, 90)}, agree: 60},
-		"the same again":               {files: [][]string{cut(0, 120), cut(0, 120), cut(0, 120)}, agree: 60},
-		"a part":                       {files: [][]string{cut(0, 120), cut(30, 70)}, agree: 60},
-		"a part, of one line":          {files: [][]string{cut(60, 61), cut(0, 120)}, agree: 60},
-		"a torn copy":                  {files: [][]string{torn, cut(60, 120)}, want: "(access-log-line)", agree: 60},
-		"a torn beginning":             {files: [][]string{cut(0, 80), append([]string{log[59][30:]}, cut(60, 120)...)}, want: "(access-log-line)", agree: 60},
-		"asked twice, in one file":     {files: [][]string{twice}, want: "log-extra", agree: 60},
-		"asked twice, and overlapping": {files: [][]string{twice[:70], twice[50:]}, want: "log-extra", agree: 60},
-		"asked twice, of two servers":  {files: [][]string{log, other(log)}, agree: 60}, // undecidable: it is counted among the copies
-		"taken out of both":            {files: [][]string{slices.Delete(cut(0, 80), 60, 61), slices.Delete(cut(50, 120), 10, 11)}, want: "log-missing", agree: 59},
-		"taken out of the first":       {files: [][]string{slices.Delete(cut(0, 80), 20, 21), cut(50, 120)}, want: "log-missing", agree: 59},
-		"added to both":                {files: [][]string{append(cut(0, 80), log[4]), append([]string{log[78], log[79], log[4]}, log[80:]...)}, want: "log-extra", agree: 60},
+		"rotated":                           {files: [][]string{cut(0, 80), cut(80, 120)}, agree: 60},
+		"copied before it went on":          {files: [][]string{cut(0, 80), cut(50, 120)}, agree: 60},
+		"in the other order":                {files: [][]string{cut(50, 120), cut(0, 80)}, agree: 60},
+		"by one line":                       {files: [][]string{cut(0, 81), cut(80, 120)}, agree: 60},
+		"three":                             {files: [][]string{cut(0, 80), cut(50, 100), cut(70, 120)}, agree: 60},
+		"three in a row":                    {files: [][]string{cut(80, 120), cut(0, 50), cut(40, 90)}, agree: 60},
+		"the same again":                    {files: [][]string{cut(0, 120), cut(0, 120), cut(0, 120)}, agree: 60},
+		"a part":                            {files: [][]string{cut(0, 120), cut(30, 70)}, agree: 60},
+		"a part, of one line":               {files: [][]string{cut(60, 61), cut(0, 120)}, agree: 60},
+		"a torn copy":                       {files: [][]string{torn, cut(60, 120)}, want: "(access-log-line)", agree: 60},
+		"a torn beginning":                  {files: [][]string{cut(0, 80), append([]string{log[59][30:]}, cut(60, 120)...)}, want: "(access-log-line)", agree: 60},
+		"requested twice, in one file":      {files: [][]string{twice}, want: "log-extra", agree: 60},
+		"requested twice, and overlapping":  {files: [][]string{twice[:70], twice[50:]}, want: "log-extra", agree: 60},
+		"requested twice, from two servers": {files: [][]string{log, other(log)}, agree: 60}, // undecidable: it is counted among the copies
+		"taken out of both":                 {files: [][]string{slices.Delete(cut(0, 80), 60, 61), slices.Delete(cut(50, 120), 10, 11)}, want: "log-missing", agree: 59},
+		"taken out of the first":            {files: [][]string{slices.Delete(cut(0, 80), 20, 21), cut(50, 120)}, want: "log-missing", agree: 59},
+		"added to both":                     {files: [][]string{append(cut(0, 80), log[4]), append([]string{log[78], log[79], log[4]}, log[80:]...)}, want: "log-extra", agree: 60},
 	} {
 		o := Options{TempDir: t.TempDir(), Memory: 1000, Whole: true, Logs: logFiles(t, c.files...)}
 		r, found := witnessed(t, Compare(o), es...)

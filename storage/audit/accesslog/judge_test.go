@@ -71,7 +71,7 @@ func TestJudge_LogOnly(t *testing.T) {
 	}{
 		"polite":                         {lines: []logLine{yesterday, robots, {at: 3, target: "/a", status: 200}, {at: 6, target: "/b?c", status: 404}}, open: "gap"},
 		"disallowed":                     {lines: []logLine{yesterday, robots, {at: 3, target: "/no/1", status: 200}}, want: "disallowed", open: "gap"},
-		"allowed to it alone":            {lines: []logLine{yesterday, robots, {at: 3, target: "/a", status: 200, agent: "Thirdbot/1"}}},
+		"allowed only to it":             {lines: []logLine{yesterday, robots, {at: 3, target: "/a", status: 200, agent: "Thirdbot/1"}}},
 		"by another version":             {lines: []logLine{yesterday, robots, {at: 3, target: "/no/1", status: 200, agent: "otherbot/3.1"}}, want: "disallowed", open: "gap"},
 		"under another name":             {lines: []logLine{yesterday, robots, {at: 3, target: "/no/1", status: 200, agent: other}}},
 		"under another name, from there": {lines: []logLine{yesterday, robots, {at: 3, target: "/no/1", status: 200, agent: other}}, change: from, want: "disallowed user-agent", open: "gap"},
@@ -83,8 +83,8 @@ func TestJudge_LogOnly(t *testing.T) {
 		"robots.txt out of reach":        {lines: []logLine{yesterday, {at: 0, target: "/robots.txt", status: 503}, {at: 100, target: "/a", status: 200}}, want: "robots-unreachable", open: "gap"},
 		"no robots.txt then":             {lines: []logLine{yesterday, {at: 0, target: "/robots.txt", status: 404}, {at: 100, target: "/no", status: 200}}, open: "gap"},
 		"too fast":                       {lines: append([]logLine{yesterday, robots}, quick...), want: "gap", open: "gap"},
-		"as fast as may be":              {lines: append([]logLine{yesterday, robots}, slow...), open: "gap"},
-		"slower than may be asked":       {lines: append([]logLine{yesterday, robots}, slow...), change: func(o *JudgeOptions) { o.Floor = 3 * time.Second }, want: "gap", open: "gap"},
+		"as fast as allowed":             {lines: append([]logLine{yesterday, robots}, slow...), open: "gap"},
+		"slower than Floor allows":       {lines: append([]logLine{yesterday, robots}, slow...), change: func(o *JudgeOptions) { o.Floor = 3 * time.Second }, want: "gap", open: "gap"},
 		"two crawlers of one name":       {lines: append([]logLine{yesterday, robots, {at: 11, target: "/", status: 200, client: "203.0.113.1"}, {at: 12, target: "/", status: 200, client: "203.0.113.2"}}, slow...), open: "gap"},
 		"another method":                 {lines: []logLine{yesterday, robots, {at: 3, target: "/a", status: 200, method: "POST"}}, want: "method", open: "gap"},
 		"right after a 503":              {lines: []logLine{yesterday, robots, {at: 3, target: "/a", status: 503}, {at: 6, target: "/b", status: 200}}, open: "gap retry-after"},
@@ -145,14 +145,14 @@ func TestJudge_NamesDecidingRobots(t *testing.T) {
 		want   string
 		served bool // the result warns that the site may have served another file
 	}{
-		"given":          {lines: []logLine{found, page}, want: "the given FILE", served: true},
-		"404":            {lines: []logLine{absent, page}, want: "a logged 404, which allows everything (RFC 9309 2.3.1.3); the given FILE was not used"},
-		"404, no file":   {lines: []logLine{absent, page}, none: true, want: "a logged 404, which allows everything (RFC 9309 2.3.1.3)"},
-		"404 later":      {lines: []logLine{found, page, again, late}, want: "the given FILE, and for some requests a logged 404, which allows everything (RFC 9309 2.3.1.3)", served: true},
-		"404 renewed":    {lines: []logLine{absent, found, page}, want: "the given FILE", served: true},
-		"404 last":       {lines: []logLine{found, page, again}, want: "the given FILE", served: true},
-		"none given":     {lines: []logLine{found, page}, none: true, want: "none was given, so what it forbids was not judged"},
-		"nothing to ask": {lines: []logLine{found}},
+		"given":             {lines: []logLine{found, page}, want: "the given FILE", served: true},
+		"404":               {lines: []logLine{absent, page}, want: "a logged 404, which allows everything (RFC 9309 2.3.1.3); the given FILE was not used"},
+		"404, no file":      {lines: []logLine{absent, page}, none: true, want: "a logged 404, which allows everything (RFC 9309 2.3.1.3)"},
+		"404 later":         {lines: []logLine{found, page, again, late}, want: "the given FILE, and for some requests a logged 404, which allows everything (RFC 9309 2.3.1.3)", served: true},
+		"404 renewed":       {lines: []logLine{absent, found, page}, want: "the given FILE", served: true},
+		"404 last":          {lines: []logLine{found, page, again}, want: "the given FILE", served: true},
+		"none given":        {lines: []logLine{found, page}, none: true, want: "none was given, so what it forbids was not judged"},
+		"nothing to decide": {lines: []logLine{found}},
 	} {
 		file := ""
 		r := judged(t, text(c.lines...), func(o *JudgeOptions) {

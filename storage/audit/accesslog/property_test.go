@@ -154,7 +154,7 @@ func TestHonestCrawlsAreNotAccusedWhereverTheLogBegins(t *testing.T) {
 			t.Fatalf("seed %d: lost: %+v", seed, h)
 		}
 		reported := strings.Contains(strings.Join(r.CannotShow, "\n"), fmt.Sprintf("%d requests are not in it", h.Uncovered))
-		require.Equalf(t, h.Uncovered > 0, reported, "seed %d: %d uncovered, and said: %v", seed, h.Uncovered, r.CannotShow)
+		require.Equalf(t, h.Uncovered > 0, reported, "seed %d: %d uncovered, and reported: %v", seed, h.Uncovered, r.CannotShow)
 		agreed, uncovered = agreed+h.Agree, uncovered+h.Uncovered
 	}
 	if agreed == 0 || uncovered == 0 {

@@ -28,7 +28,7 @@ func TestCBCP_PoliteCrawlPasses(t *testing.T) {
 		for _, c := range r.Clauses {
 			t.Logf("%s %s: %s %v", c.State, c.ID, c.Evidence, c.Examples)
 		}
-		t.Errorf("kept %q\nnot provable %q\nbroken %d", r.in(Kept), r.in(NotProvable), r.Broken)
+		t.Errorf("passed %q\nnot provable %q\nbroken %d", r.in(Kept), r.in(NotProvable), r.Broken)
 	}
 	assert.Len(t, Clauses(), r.Kept+r.Unknown)
 }
@@ -187,8 +187,8 @@ func TestCBCP_PublishedCopiesDecide(t *testing.T) {
 	}{
 		{"all is there", func(*Published) {}, "ranges ranges-current ranges-linked ranges-found contact example", ""},
 		{"nothing was given", func(p *Published) { *p = Published{} }, "", ""},
-		{"a page alone", func(p *Published) { p.Ranges = "" }, "ranges-linked ranges-found contact example", ""},
-		{"ranges alone", func(p *Published) { p.Page = "" }, "ranges ranges-current", ""},
+		{"only a page", func(p *Published) { p.Ranges = "" }, "ranges-linked ranges-found contact example", ""},
+		{"only ranges", func(p *Published) { p.Page = "" }, "ranges ranges-current", ""},
 		{"ranges that cannot be read", func(p *Published) { p.Fault = "not JSON" }, "ranges-linked ranges-found contact example", "ranges"},
 		{"no range", func(p *Published) { p.Prefixes = 0 }, "ranges-current ranges-linked ranges-found contact example", "ranges"},
 		{"old ranges", func(p *Published) { p.Made = day0.Add(-8 * 24 * time.Hour) }, "ranges ranges-linked ranges-found contact example", "ranges-current"},
@@ -216,7 +216,7 @@ func TestCBCP_PublishedCopiesDecide(t *testing.T) {
 					t.Errorf("%s: %s names no file: %+v", row.name, c.ID, got)
 				}
 			}
-			assert.NotEmptyf(t, got.evidence, "%s: %s says nothing", row.name, c.ID)
+			assert.NotEmptyf(t, got.evidence, "%s: %s has no text", row.name, c.ID)
 		}
 		if k, b := strings.Join(kept, " "), strings.Join(broken, " "); k != row.kept || b != row.broken {
 			t.Errorf("%s: kept %q, broken %q", row.name, k, b)
@@ -255,6 +255,6 @@ func TestThePageHasTheNumbersOfTheCode(t *testing.T) {
 		assert.Contains(t, string(b), says, "docs/reference/cbcp.md")
 	}
 	if streakMin != 3 || oftenMax != 2 || maxURLs != 1048576 || longPause.Minutes() != 1 {
-		t.Error("a number was changed, and docs/reference/cbcp.md tells the old one")
+		t.Error("a number was changed, and docs/reference/cbcp.md has the old one")
 	}
 }

@@ -125,7 +125,7 @@ func TestASegmentMayBeCompletedMeanwhile(t *testing.T) {
 			t.Errorf("%q of %d exchanges: %v", got, exchanges, err)
 		}
 		require.NoError(t, os.Remove(strings.TrimSuffix(files[0], unfinished)))
-		assert.Error(t, NewReader(Options{Files: files, Ours: true}, func(finding.Finding) {}).Each(t.Context(), nil), "a file that is not there is no error")
+		assert.Error(t, NewReader(Options{Files: files, Ours: true}, func(finding.Finding) {}).Each(t.Context(), nil), "a missing file is not an error")
 	}
 }
 
@@ -139,7 +139,7 @@ func TestOddity_NamesForeignFields(t *testing.T) {
 		"to an own host, masked": {sent + "Authorization: (masked)\r\nX-Api-Key: (masked)\r\n\r\n", ""},
 		"through a proxy":        {"GET http://a.test/ HTTP/1.1\r\nHost: a.test\r\n\r\n", ""},
 		"HEAD":                   {"HEAD / HTTP/1.1\r\nHost: a.test\r\n\r\n", ""},
-		"a field of its own":     {sent + "X-Api-Key: sesame\r\n\r\n", "the field X-Api-Key"},
+		"a foreign field":        {sent + "X-Api-Key: sesame\r\n\r\n", "the field X-Api-Key"},
 		"another spelling":       {sent + "accept-language: en\r\n\r\n", "the field accept-language"},
 		"a field twice":          {sent + "Accept: a\r\n\r\n", "the field Accept twice"},
 		"a kept connection":      {sent + "Connection: keep-alive\r\n\r\n", "the field Connection"},
@@ -184,7 +184,7 @@ func TestOriginals_OverflowIsHarmless(t *testing.T) {
 			}
 		}
 	}
-	assert.GreaterOrEqualf(t, kept, maxOriginals/2, "%d of %d are kept", kept, maxOriginals)
+	assert.GreaterOrEqualf(t, kept, maxOriginals/2, "%d of %d remain", kept, maxOriginals)
 }
 
 func TestDatesHaveAResolution(t *testing.T) {

@@ -280,7 +280,7 @@ func init() {
 		"sign": func(e *evidence, w []string) {
 			key, ok := map[string]*checkpoint.Signer{"": operatorKey, "another": otherKey, "nobody": nil}[w[0]]
 			if !ok {
-				e.t.Fatalf("sign %s: by another, or nobody", w[0])
+				e.t.Fatalf("sign %s: by another, or by none", w[0])
 			}
 			e.remake(key)
 		},

@@ -155,11 +155,11 @@ func TestTheAuditFindsEachForgery(t *testing.T) {
 			shown := e.shown(r.class)
 			if r.with != "" || r.found == "" {
 				if found := shown.judge(t); !found.Clean {
-					t.Errorf("it is found alone: %v%s", violations(found), findings(found))
+					t.Errorf("it is found without help: %v%s", violations(found), findings(found))
 				}
 			}
 			if alone := slices.Contains([]string{inArchive, inIndex, inConfig, inLedger}, r.class); alone && !e.remade && !e.torn && (r.found == "" || r.with != "") {
-				t.Error("it needs help, though the ledger was not made anew")
+				t.Error("it needs help, though the ledger was not remade")
 			}
 			shown.help(t, r.with, dir, &head.Checkpoint)
 			if r.found == "" {
@@ -348,7 +348,7 @@ func bundleOf(t *testing.T, dir string) string {
 	r, err := proof.Verify(t.Context(), bytes.NewReader(b.Bytes()), int64(b.Len()), proof.Options{Key: operatorKey.Key()})
 	require.NoError(t, err)
 	if !r.Holds || r.Level != proof.Signed || r.Summary.Lines < 5 {
-		t.Errorf("the bundle does not hold by itself: %+v", r)
+		t.Errorf("the bundle is not valid: %+v", r)
 	}
 	z, err := zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()))
 	require.NoError(t, err)

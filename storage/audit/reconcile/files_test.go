@@ -88,22 +88,22 @@ func TestFilesAreThoseOfTheirMarks(t *testing.T) {
 		"as they are":              {func(*directory) {}, "", 4},
 		"an octet more":            {func(d *directory) { d.put("warc/curtsy-00000.warc.gz", "first\n") }, "file-differs", 3},
 		"settings of a run before": {func(d *directory) { d.put("crawl.toml", "before") }, "settings", 4},
-		"settings for a run that has not begun": {func(d *directory) {
+		"settings for a later run": {func(d *directory) {
 			d.put("crawl.toml", "others")
 			d.put("crawl.toml.before-1", "settings")
 		}, "(settings)", 4},
-		"settings for a run that has not begun, and those before changed": {func(d *directory) {
+		"settings for a later run, and earlier ones changed": {func(d *directory) {
 			d.put("crawl.toml", "others")
 			d.put("crawl.toml.before-1", "Settings")
 		}, "settings", 4},
 		"a file more": {func(d *directory) { d.put("warc/curtsy-00003.warc.gz", "third") }, "file-extra", 4},
 		"a mark more": {func(d *directory) { d.mark(9, "warc/curtsy-00003.warc.gz", "third") }, "file-missing", 4},
-		"a redaction, and the file is written anew": {func(d *directory) {
+		"a redaction, and the file is rewritten": {func(d *directory) {
 			d.redact("index/curtsy-00000.cdxj", "lines", "line")
 			d.put("index/curtsy-00000.cdxj", "line")
 		}, "", 4},
 		"a redaction, and the file is as before": {func(d *directory) { d.redact("index/curtsy-00000.cdxj", "lines", "line") }, "file-differs", 3},
-		"a redaction of what was not there": {func(d *directory) {
+		"a redaction of a missing file": {func(d *directory) {
 			d.redact("index/curtsy-00000.cdxj", "others", "line")
 			d.put("index/curtsy-00000.cdxj", "line")
 		}, "file-differs", 4},
@@ -155,11 +155,11 @@ func TestAPackageIsHeldToTheMarksOfItsArchive(t *testing.T) {
 		first, stated string
 		want          string
 	}{
-		"whole":                        {"first", "", ""},
-		"changed":                      {"fir", "", "file-differs"},
-		"reduced, and said so":         {"fir", sum("first"), ""},
-		"reduced, of another file":     {"fir", sum("worst"), "file-differs"},
-		"one is missing, and not said": {"", "", "file-missing"},
+		"whole":                      {"first", "", ""},
+		"changed":                    {"fir", "", "file-differs"},
+		"reduced, and declared":      {"fir", sum("first"), ""},
+		"reduced, of another file":   {"fir", sum("worst"), "file-differs"},
+		"one is missing, undeclared": {"", "", "file-missing"},
 	} {
 		d := newDirectory(t)
 		d.o = Options{Base: base, Stated: func(path string) string {

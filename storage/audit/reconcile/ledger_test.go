@@ -260,7 +260,7 @@ func TestRowsSurviveSorting(t *testing.T) {
 			if b.key != a.key || b.line != a.line || b.refusal != a.refusal || b.place != a.place || b.record != a.record || b.began != a.began || !slices.Equal(b.fields, a.fields) {
 				t.Fatalf("\n got %+v\nwant %+v", b, a)
 			}
-			require.Empty(t, differences(&a, &b), "a row differs from what is read of it")
+			require.Empty(t, differences(&a, &b), "a row differs after a round trip")
 		}
 	}
 }

@@ -37,7 +37,7 @@ func TestAMarkExplainsABodyAndNothingElse(t *testing.T) {
 		do   func(l *storage.Line, e *evidence.Exchange)
 		want bool
 	}{
-		{"as the mark says", mark(bodies), nil, true},
+		{"as in the mark", mark(bodies), nil, true},
 		{"no mark", &ledger.Mark{Kind: ledger.KindStop, Time: minute(1)}, nil, false},
 		{"a mark of another record", mark(ledger.Redaction{Extent: ledger.ExtentBodies, Records: []ledger.RedactedRecord{{ID: "urn:uuid:2", Blocks: blocks}}}), nil, false},
 		{"a mark of other blocks", mark(ledger.Redaction{Extent: ledger.ExtentBodies, Records: []ledger.RedactedRecord{{ID: id, Blocks: "x"}}}), nil, false},
@@ -192,5 +192,5 @@ func TestTaken_ExplainsDelaysOfItsHost(t *testing.T) {
 	w, _, es := takenDown(t, "a.test/1 a.test/2 a.test/3!? a.test/4?", true)
 	e := es["a.test/4"]
 	e.Since = e.Began.Add(-4 * time.Second)
-	w.hides(e, func(f finding.Finding) { t.Errorf("what a kill kept from the ledger: %+v", f) })
+	w.hides(e, func(f finding.Finding) { t.Errorf("lost from the ledger by a kill: %+v", f) })
 }

@@ -174,7 +174,7 @@ func TestVouch_WitnessCoversItsCheckpoint(t *testing.T) {
 			t.Errorf("%+v, %q", v, codes)
 		}
 		if v, codes := vouchedFor(t, Options{Dir: dir}); codes != "" || len(v.Lodged) > 0 {
-			t.Errorf("of a witness that nobody knows: %+v, %q", v, codes)
+			t.Errorf("of an unknown witness: %+v, %q", v, codes)
 		}
 		// Of another ledger it vouches for no line of this one.
 		fork := filepath.Join(t.TempDir(), "ledger")
@@ -203,7 +203,7 @@ func TestVouch_WitnessCoversItsCheckpoint(t *testing.T) {
 		n.Add(sig)
 		require.NoError(t, os.WriteFile(path, n.Marshal(), 0o644))
 		if _, codes := vouchedFor(t, o); codes != "cosignature ledger-fork ledger-fork" {
-			t.Errorf("a cosignature that is none: %q", codes)
+			t.Errorf("an invalid cosignature: %q", codes)
 		}
 	})
 }

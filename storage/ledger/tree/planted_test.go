@@ -36,7 +36,7 @@ func TestTilesAreNotWrittenBehindALink(t *testing.T) {
 			t.Error(err)
 		}
 		if left, err := filepath.Glob(filepath.Join(outside, "x", "*")); err != nil || len(left) == 0 {
-			t.Errorf("%s: what is outside was removed: %v, %v", at, left, err)
+			t.Errorf("%s: a file outside was removed: %v, %v", at, left, err)
 		}
 	}
 }

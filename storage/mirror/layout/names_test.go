@@ -83,19 +83,19 @@ func TestNameOfOnePage(t *testing.T) {
 		{"a directory's file is index", "http://a.test/", "a.test/index.html"},
 		{"a directory's file is index", "http://a.test/d/e/", "a.test/d/e/index.html"},
 		{"a directory's file has its type's extension", "http://a.test/d/ text/plain", "a.test/d/index.txt"},
-		{"a port is told", "http://a.test:8080/x", "a.test+8080/x.html"},
+		{"a port is written", "http://a.test:8080/x", "a.test+8080/x.html"},
 		{"https is not", "https://a.test/x", "a.test/x.html"},
 		{"an IPv6 address has no colons", "http://[2001:db8::1]:81/x", "[2001-db8--1]+81/x.html"},
 		{"a fitting extension stays", "http://a.test/x.htm", "a.test/x.htm"},
 		{"a fitting extension stays", "http://a.test/x.HTML", "a.test/x.HTML"},
 		{"a fitting extension stays", "http://a.test/x.xhtml application/xhtml+xml", "a.test/x.xhtml"},
-		{"what XML is need not be HTML, nor the other way round", "http://a.test/x.xhtml", "a.test/x.xhtml.html"},
+		{"XML need not be HTML, nor the other way round", "http://a.test/x.xhtml", "a.test/x.xhtml.html"},
 		{"another gets one behind it", "http://a.test/x.php", "a.test/x.php.html"},
 		{"another gets one behind it", "http://a.test/logo.php image/png", "a.test/logo.php.png"},
 		{"another gets one behind it", "http://a.test/x.png image/jpeg", "a.test/x.png.jpg"},
-		{"a dot is no extension", "http://a.test/v1.2%20beta", "a.test/v1.2 beta.html"},
-		{"an unknown type keeps what there is", "http://a.test/x.foo application/x-foo", "a.test/x.foo"},
-		{"an unknown type keeps what there is", "http://a.test/x application/x-foo", "a.test/x"},
+		{"a dot is not an extension", "http://a.test/v1.2%20beta", "a.test/v1.2 beta.html"},
+		{"an unknown type keeps the extension", "http://a.test/x.foo application/x-foo", "a.test/x.foo"},
+		{"an unknown type keeps the extension", "http://a.test/x application/x-foo", "a.test/x"},
 		{"no other type passes for a page", "http://a.test/x.html application/octet-stream", "a.test/x.html.bin"},
 		{"nor XML of a type that is not known", "http://a.test/x.HTM application/x+xml", "a.test/x.HTM.bin"},
 		{"no other type passes for a page", "http://a.test/x.html text/plain", "a.test/x.html.txt"},
@@ -110,15 +110,15 @@ func TestNameOfOnePage(t *testing.T) {
 		{"a style sheet's version comes before its extension", "http://a.test/s.css?v=3 text/css", "a.test/s@v=3.css"},
 		{"UTF-8 is readable", "http://a.test/%E4%BD%A0%E5%A5%BD", "a.test/你好.html"},
 		{"UTF-8 is composed", "http://a.test/e%CC%81", "a.test/é.html"},
-		{"what is no UTF-8 stays escaped", "http://a.test/%E9t%E9", "a.test/%E9t%E9.html"},
+		{"invalid UTF-8 stays escaped", "http://a.test/%E9t%E9", "a.test/%E9t%E9.html"},
 		{"an escape stays one", "http://a.test/100%25", "a.test/100%25.html"},
-		{"what only looks like an escape stays", "http://a.test/100%zz", "a.test/100%zz.html"},
+		{"a false escape stays", "http://a.test/100%zz", "a.test/100%zz.html"},
 		{"a slash stays escaped", "http://a.test/a%2Fb", "a.test/a%2Fb.html"},
 		{"a backslash stays escaped", "http://a.test/a%5Cb", "a.test/a%5Cb.html"},
 		{"Windows' characters are escaped", "http://a.test/a:b*c|d%3Ce%3E%22%3F", "a.test/a%3Ab%2Ac%7Cd%3Ce%3E%22%3F.html"},
 		{"a number sign is escaped", "http://a.test/a%23b", "a.test/a%23b.html"},
 		{"controls stay escaped", "http://a.test/a%00b%0A%7F%C2%85", "a.test/a%00b%0A%7F%C2%85.html"},
-		{"what turns text round stays escaped", "http://a.test/a%E2%80%AEb", "a.test/a%E2%80%AEb.html"},
+		{"bidirectional controls stay escaped", "http://a.test/a%E2%80%AEb", "a.test/a%E2%80%AEb.html"},
 		{"a private character stays escaped", "http://a.test/%EE%80%80", "a.test/%EE%80%80.html"},
 		{"no dot at the end", "http://a.test/x. application/x-foo", "a.test/x%2E"},
 		{"no dot at the end of a directory", "http://a.test/d./x", "a.test/d%2E/x.html"},
@@ -134,8 +134,8 @@ func TestNameOfOnePage(t *testing.T) {
 		{"no device", "http://a.test/lpt%C2%B3.x application/x-foo", "a.test/lpt³_.x"},
 		{"no device", "http://a.test/conin$", "a.test/conin$_.html"},
 		{"no device, with a space", "http://a.test/con%20.x application/x-foo", "a.test/con _.x"},
-		{"a device's name within another is none", "http://a.test/console", "a.test/console.html"},
-		{"a device's name within another is none", "http://a.test/com10", "a.test/com10.html"},
+		{"a device's name within another is harmless", "http://a.test/console", "a.test/console.html"},
+		{"a device's name within another is harmless", "http://a.test/com10", "a.test/com10.html"},
 		{"no device as a host", "http://nul.test/x", "nul_.test/x.html"},
 		{"no drive", "http://a.test/c:/x", "a.test/c%3A/x.html"},
 		{"the map's own name is taken", "http://missing.jsonl/x", "missing.jsonl_/x.html"},
@@ -151,7 +151,7 @@ func TestNamesOfSeveralPages(t *testing.T) {
 		pages []string
 		want  []string // "~" replaces a hash
 	}{
-		{"case alone does not tell files apart", []string{"http://a.test/Page", "http://a.test/page"}, []string{"a.test/Page.html", "a.test/page~.html"}},
+		{"case does not distinguish files", []string{"http://a.test/Page", "http://a.test/page"}, []string{"a.test/Page.html", "a.test/page~.html"}},
 		{"nor that of a directory", []string{"http://a.test/D/x", "http://a.test/d/x"}, []string{"a.test/D/x.html", "a.test/d/x~.html"}},
 		{"nor does full case folding", []string{"http://a.test/stra%C3%9Fe", "http://a.test/strasse"}, []string{"a.test/straße.html", "a.test/strasse~.html"}},
 		{"nor normalisation", []string{"http://a.test/%C3%A9", "http://a.test/e%CC%81"}, []string{"a.test/é.html", "a.test/é~.html"}},
@@ -159,10 +159,10 @@ func TestNamesOfSeveralPages(t *testing.T) {
 		{"a file and a directory of one name", []string{"http://a.test/a application/x-foo", "http://a.test/a/b"}, []string{"a.test/a~", "a.test/a/b.html"}},
 		{"a page and a directory are apart by the extension", []string{"http://a.test/a", "http://a.test/a/b"}, []string{"a.test/a.html", "a.test/a/b.html"}},
 		{"a directory with an extension", []string{"http://a.test/a", "http://a.test/A.html/b"}, []string{"a.test/a~.html", "a.test/A.html/b.html"}},
-		{"a query and what looks like one", []string{"http://a.test/p?a=1", "http://a.test/p@a=1"}, []string{"a.test/p@a=1.html", "a.test/p@a=1~.html"}},
+		{"a query and its lookalike", []string{"http://a.test/p?a=1", "http://a.test/p@a=1"}, []string{"a.test/p@a=1.html", "a.test/p@a=1~.html"}},
 		{"with and without the slash: the same answer", []string{"http://a.test/d text/html 1", "http://a.test/d/ text/html 1"}, []string{"a.test/d/index.html", "a.test/d/index.html"}},
 		{"with and without the slash: another", []string{"http://a.test/d text/html 1", "http://a.test/d/ text/html 2"}, []string{"a.test/d.html", "a.test/d/index.html"}},
-		{"with and without the slash: nobody knows", []string{"http://a.test/d", "http://a.test/d/"}, []string{"a.test/d.html", "a.test/d/index.html"}},
+		{"with and without the slash: undecided", []string{"http://a.test/d", "http://a.test/d/"}, []string{"a.test/d.html", "a.test/d/index.html"}},
 		{"index.html: the same answer", []string{"http://a.test/ text/html 1", "http://a.test/index.html text/html 1"}, []string{"a.test/index.html", "a.test/index.html"}},
 		{"index.html: another", []string{"http://a.test/ text/html 1", "http://a.test/index.html text/html 2"}, []string{"a.test/index.html", "a.test/index~.html"}},
 		{"all three the same", []string{"http://a.test/d text/html 1", "http://a.test/d/ text/html 1", "http://a.test/d/index.html text/html 1"}, []string{"a.test/d/index.html", "a.test/d/index.html", "a.test/d/index.html"}},
@@ -203,7 +203,7 @@ func TestLongNamesAreCut(t *testing.T) {
 	}
 	names := Names(pagesOf(t, lines...), Layout{})
 	mustBeApart(t, names, len(lines))
-	assert.Truef(t, strings.HasSuffix(names[4], ".png") && strings.HasPrefix(names[0], "a.test/你你你"), "what can be read is lost: %q, %q", names[4], names[0])
+	assert.Truef(t, strings.HasSuffix(names[4], ".png") && strings.HasPrefix(names[0], "a.test/你你你"), "readable text is lost: %q, %q", names[4], names[0])
 	a, b := filepath.Dir(names[5]), filepath.Dir(names[6])
 	assert.Truef(t, a == b, "one deep directory became two: %s, %s", a, b)
 }
@@ -233,7 +233,7 @@ func mustBePortable(t testing.TB, name string) {
 	for part := range strings.SplitSeq(name, "/") {
 		stem, _, _ := strings.Cut(part, ".")
 		if len(part) > maxComponent || part == "" || strings.ContainsAny(part, `<>:"\|?*`) || strings.HasSuffix(part, ".") || strings.HasSuffix(part, " ") || device(stem) {
-			t.Fatalf("%q: %q is no portable name (%d octets)", name, part, len(part))
+			t.Fatalf("%q: %q is not a portable name (%d octets)", name, part, len(part))
 		}
 		for _, r := range part {
 			require.Falsef(t, r < ' ' || r >= 0x7F && r < 0xA0, "%q has a control character", name)
@@ -330,7 +330,7 @@ func TestNamesOfAFlatLayout(t *testing.T) {
 		{"and two, if not", 0, []string{"http://a.test/x text/html 1", "https://a.test/x text/html 2"}, []string{"x.html", "x~.html"}},
 		{"with and without the slash", 0, []string{"http://a.test/d text/html 1", "http://a.test/d/ text/html 1"}, []string{"d/index.html", "d/index.html"}},
 		{"the mirror's own names are taken", 0, []string{"http://a.test/missing.jsonl application/x-foo", "http://a.test/Mirror-Map.jsonl/x"}, []string{"missing~.jsonl", "Mirror-Map.jsonl_/x.html"}},
-		{"and by what is folded to them", 0, []string{"http://a.test/mi%C5%BFsing.jsonl/x"}, []string{"miſsing.jsonl_/x.html"}},
+		{"and by characters folded to them", 0, []string{"http://a.test/mi%C5%BFsing.jsonl/x"}, []string{"miſsing.jsonl_/x.html"}},
 		{"a file and a folder of one name", 0, []string{"http://a.test/a application/x-foo", "http://b.test/a/b"}, []string{"a~", "a/b.html"}},
 		{"no device", 0, []string{"http://a.test/con/nul"}, []string{"con_/nul_.html"}},
 	} {
@@ -359,5 +359,5 @@ func TestALayoutThatCannotBeIsRefused(t *testing.T) {
 		assert.Truef(t, err == nil && k.String() == word, "%s is %s, %v", word, k, err)
 	}
 	_, err := Parse("Flat")
-	assert.Error(t, err, "a word that is none is read")
+	assert.Error(t, err, "an invalid word is read")
 }

@@ -102,7 +102,7 @@ func TestALongTextIsWrittenOnce(t *testing.T) {
 func TestNoOtherTableIsWrittenAsWET(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "every")
 	_, err := sink.Create(sink.WET, path, every, sink.Options{})
-	assert.Error(t, err, "it was begun")
+	assert.Error(t, err, "it was started")
 	left, _ := os.ReadDir(filepath.Dir(path))
 	assert.Truef(t, len(left) == 0, "it left %v", left)
 }
