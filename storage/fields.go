@@ -18,7 +18,7 @@ type Field struct {
 	Metadata string // the name in an exchange's metadata record; empty if it is not in there
 	Meaning  string
 
-	place      int              // in the metadata record, from 1; 0 when it is not there
+	place      int              // in the metadata record, from 1; 0 if it has none
 	isAlways   bool             // each line of the ledger has it
 	isWithheld bool             // it leads to other sites: it follows the salt of a line and is not in the line's public form
 	hasZero    func(*Line) bool // nil, or whether the ledger has a zero

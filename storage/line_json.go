@@ -225,7 +225,7 @@ func membersOf(b []byte, all []member) ([]member, error) {
 					return nil, fmt.Errorf("it has more than %d names", maxNames)
 				}
 				if depth == 1 && all != nil {
-					all, value = append(all, member{name: text}), i+n+1 // behind the colon
+					all, value = append(all, member{name: text}), i+n+1 // after the colon
 				}
 			}
 			i += n - 1

@@ -255,9 +255,9 @@ type view struct {
 	history
 	dir    string
 	url    canon.URL
-	origin string // of the host, with a slash behind it
+	origin string // of the host, with a final slash
 	robots string // the URL of its robots.txt
-	via    string // the page that led to the URL; "" if not known
+	via    string // the page that led to the URL; "" if unknown
 	until  time.Time
 	policy *replay // nil unless --at is set
 
@@ -273,7 +273,7 @@ type view struct {
 type explainSubject struct {
 	Dir    string // of the crawl
 	URL    canon.URL
-	Via    string    // the page that led to the URL; "" if not known
+	Via    string    // the page that led to the URL; "" if unknown
 	At     time.Time // zero for now
 	Config crawler.Config
 }
@@ -292,7 +292,7 @@ func of(x explainSubject) *view {
 
 // Read reads the ledger. A missing one has no lines; Read counts damaged lines.
 func (l *view) Read(ctx context.Context) error {
-	var after time.Time // the first line behind the instant
+	var after time.Time // the first line after the instant
 	for line, err := range ledger.Read(filepath.Join(l.dir, crawldir.LedgerName)) {
 		switch {
 		case ctx.Err() != nil:

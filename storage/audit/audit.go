@@ -354,7 +354,7 @@ type host struct {
 
 	// The operator's own (politeness rule 18).
 	proved time.Time // when its proof was last archived
-	young  time.Time // and when one was before the clock was set back, by which it may be young again
+	young  time.Time // and when one was before the clock was set back, so that it may be young again
 	since  int       // exchanges since the clock was set back, at most evidence.AtKill+1
 
 	run   int // of its last exchange
@@ -456,7 +456,7 @@ type clock struct {
 	runBegan    time.Time // by the last warcinfo; zero if it has none
 	begun, last time.Time // of the current file, and the latest end since the clock was set
 	steps       int       // how often it was set back
-	stepAt      time.Time // the first date behind the last time
+	stepAt      time.Time // the first date after the last time
 }
 
 // boundary notes that a file continues after a warcinfo record.

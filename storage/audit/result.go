@@ -75,7 +75,7 @@ func (l Level) rank() int {
 type Result struct {
 	Version int       `json:"version"`
 	Clean   bool      `json:"clean"`             // no violation
-	Level   Level     `json:"level"`             // the highest; it ends in ", in part" while entries are behind the last checkpoint
+	Level   Level     `json:"level"`             // the highest; it ends in ", in part" while entries follow the last checkpoint
 	Levels  []Reached `json:"levels,omitempty"`  // all but the lowest, from the lowest
 	Refuted []Reached `json:"refuted,omitempty"` // which the given evidence contradicts
 	From    time.Time `json:"from,omitzero"`     // the first exchange
@@ -313,7 +313,7 @@ type LedgerCheck struct {
 	InFlight  int64  `json:"in_flight"`           // in only one of them, because the crawl was killed
 	Untold    int64  `json:"untold,omitempty"`    // exchanges and refusals of the archive without a line
 	Runs      int64  `json:"runs"`                // by the marks
-	Crashes   int64  `json:"crashes"`             // runs that did not end in good order
+	Crashes   int64  `json:"crashes"`             // runs that did not end cleanly
 
 	Files      int64 `json:"files"`       // finished files of archive and index that the ledger has marks of
 	FilesAgree int64 `json:"files_agree"` // of those, the ones that match their marks
@@ -324,7 +324,7 @@ type LedgerCheck struct {
 	Head    string `json:"head,omitempty"`   // that checkpoint: its size, a colon, and its root
 
 	Signer      string    `json:"signer,omitempty"`          // verifier key of that checkpoint
-	SignerKnown bool      `json:"signer_known,omitempty"`    // it is the auditor's, or one that rotations lead to from there
+	SignerKnown bool      `json:"signer_known,omitempty"`    // it is the auditor's, or one that rotations lead to from it
 	Keys        []string  `json:"keys,omitempty"`            // verifier keys of the runs, at most 16
 	Lodged      []Lodging `json:"submitted,omitempty"`       // its other vouchers
 	Since       int64     `json:"since_submitted,omitempty"` // decisions after the last head that a third party vouches for

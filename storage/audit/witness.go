@@ -247,7 +247,7 @@ func (n notRead) Close(ctx context.Context, _ *Result, found finding.Report) err
 	})
 }
 
-// segment matches the archive's files. One that was not there before is of a running crawl.
+// segment matches the archive's files. A new one is of a running crawl.
 var segment = regexp.MustCompile(`\.warc(\.gz)?(\.open)?$`)
 
 // leftOver matches the damaged tail of a segment, and an exchange on its way into one.

@@ -69,7 +69,7 @@ type scanner struct {
 	unread int // lines of this segment that could not be read
 }
 
-const maxUnread = 1000 // unreadable lines after which a segment is given up
+const maxUnread = 1000 // unreadable lines after which the rest of a segment is skipped
 
 // scan returns nil when the consumer has had enough.
 func scan(dir string, hosts bool, yield func(Entry, error) bool) (err error) {
@@ -215,7 +215,7 @@ type checker struct {
 
 	off    bool // lines are not those of the tiles: the first was named
 	gap    bool // from somewhere before on the lines are not those of the tree
-	lost   bool // the tree is not known any more
+	lost   bool // the tree is unknown from here on
 	unread bool // the line just taken cannot be read
 
 	lines int64 // decisions
@@ -227,7 +227,7 @@ type checker struct {
 	origin string
 	begun  bool // a segment has begun
 	last   *Mark
-	after  int64 // entries behind the last checkpoint
+	after  int64 // entries after the last checkpoint
 	at     Problem
 
 	found []Problem // about the line just taken
@@ -457,7 +457,7 @@ func nameOf(k checkpoint.Key) string {
 }
 
 func (c *checker) end() error {
-	c.index++ // the place is behind the last line
+	c.index++ // the place is after the last line
 	defer func() { c.index-- }()
 	if err := c.hosts.end(c); err != nil {
 		return err

@@ -24,7 +24,7 @@
 //	w.Append(ctx, line); w.Sync(ctx)   // storage.Ledger
 //	w.File(ctx, name, octets, sha256)  // a file of archive or index is complete
 //	w.OptOuts(ctx, sha256, entries)    // the lists have changed
-//	w.Redact(ctx, redaction)           // lines, records or files were forgotten; needs no run
+//	w.Redact(ctx, redaction)           // lines, records or files were redacted; needs no run
 //	w.Commit(ctx)                      // waits for a checkpoint of all that was written before the call
 //	w.Close()                          // the mark of the stop, and the last checkpoint
 //

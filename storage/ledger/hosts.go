@@ -121,14 +121,14 @@ type hostCheck struct {
 	pending *Mark   // the last mark of hosts, not checked yet
 	last    *Mark   // the last one
 	place   Problem // of it
-	credit  int64   // hosts that may be gone through
+	credit  int64   // hosts that may be read
 	unknown int64   // stubs
-	gap     bool    // lines are missing, or the map is not wanted: nothing more is checked
+	gap     bool    // lines are missing, or the map is not wanted: it is not checked
 }
 
 const (
-	hostsPerLine = 8       // gone through for each line read
-	freeHosts    = 1 << 20 // gone through besides
+	hostsPerLine = 8       // read for each line
+	freeHosts    = 1 << 20 // read in addition
 	lag          = 1 << 17 // entries: so far before its place may end what a mark of hosts is of
 )
 
@@ -255,7 +255,7 @@ func (h *hostCheck) partly(c *checker) error {
 			order = hostmap.Compare(mine, e)
 		}
 		switch {
-		case order > 0: // all of its lines were forgotten
+		case order > 0: // all of its lines were redacted
 			more += e.Count
 			continue
 		case order < 0 || e.Count < mine.Count, e.Count == mine.Count && (e.First != mine.First || e.Digest != mine.Digest):

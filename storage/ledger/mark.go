@@ -33,10 +33,10 @@ const (
 	KindFile      = "file"      // a file of archive or index is finished
 	KindOptOuts   = "optouts"   // the opt-out list changed while the run went on
 	KindKey       = "key"       // the operator's key is another one from here on
-	KindRedaction = "redaction" // something was forgotten
+	KindRedaction = "redaction" // something was redacted
 	KindOperator  = "operator"  // an operator had the crawl do something
 	KindFleet     = "fleet"     // a member of a fleet took or gave slots, or learned of other members
-	KindStop      = "stop"      // the run ended in good order
+	KindStop      = "stop"      // the run ended cleanly
 )
 
 // Mark is a line that is not a decision. Its kind sets its fields: those that name it, or Redaction, Operator or Fleet.
@@ -52,7 +52,7 @@ type Mark struct {
 	Software string `json:"software,omitzero" of:"begin"` // name/version
 
 	Cut       int64         `json:"cut" of:"run"`                      // bytes that were cut off because a kill had torn a line
-	Killed    bool          `json:"killed,omitzero" of:"run"`          // the one before it did not end in good order
+	Killed    bool          `json:"killed,omitzero" of:"run"`          // the run before it did not end cleanly
 	ClockBack time.Duration `json:"clock_back_us,omitzero" of:"run"`   // by how much the clock was behind the last time in the ledger
 	Warcinfo  string        `json:"warcinfo_sha256,omitzero" of:"run"` // of the block of its warcinfo records
 	Settings  string        `json:"settings_sha256,omitzero" of:"run"`
@@ -286,7 +286,7 @@ func ParseMark(line []byte) (*Mark, error) {
 	switch {
 	case m.Kind != KindBegin || m.Schema == Schema:
 	case m.Schema > Schema:
-		return m, nil // of which nothing else is known
+		return m, nil // of a later schema, otherwise unknown
 	case bytes.Contains(line, []byte(`"schema":`)):
 		return m, fmt.Errorf("schema %d is of an earlier version, and not read any more", m.Schema)
 	}
@@ -430,7 +430,7 @@ type Finished struct {
 func (f *Finished) In(folder string) func(name string, octets int64, sum [32]byte) error {
 	return func(name string, octets int64, sum [32]byte) error {
 		record := func() error {
-			ctx := context.Background() // the file is there
+			ctx := context.Background() // the file exists
 			if err := f.book.File(ctx, folder+"/"+name, octets, hex.EncodeToString(sum[:])); err != nil {
 				return err
 			}

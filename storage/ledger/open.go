@@ -71,7 +71,7 @@ func (w *Writer) open() error {
 		if end < size {
 			w.cutFile, w.cut = last, size-end
 		}
-		w.size = end // of which nothing is known to be durable
+		w.size = end // none of it is known to be durable
 	}
 	if err := w.recover(numbers); err != nil {
 		return err
@@ -101,16 +101,16 @@ type recovery struct {
 	hosts     *Mark // that states the map
 
 	index  int64  // of the next line
-	first  int64  // from where on lines are read again
+	first  int64  // from where lines are read again
 	tiles  bool   // rewrite the tiles
 	remap  bool   // rewrite the hosts
 	packed bool   // the last segment that was read is
 	hasRun bool   // a run began or stopped in the lines read
 	key    string // of the run that the lines end in
 
-	bare   *Mark                 // of a map whose checkpoint is not there
+	bare   *Mark                 // of a map without its checkpoint
 	missed checkpoint.Checkpoint // that it is to end in
-	stubs  int64                 // lines of which no host is known
+	stubs  int64                 // lines of unknown hosts
 }
 
 const maxRead = 1 << 18 // entries gathered before map and tiles take them, when lines are read again
@@ -458,7 +458,7 @@ func (r *recovery) rotations() error {
 	return nil
 }
 
-// hostsDiffer reports whether the map on disk is not the checkpoint's. A kill may have left that beside it.
+// hostsDiffer reports whether the map on disk is not the checkpoint's. A kill may have left that one beside it.
 func (r *recovery) hostsDiffer() (bool, error) {
 	current := filepath.Join(r.w.dir, HostsName)
 	for _, path := range []string{current, current + newSuffix} {

@@ -184,12 +184,12 @@ const (
 	MapDiffers  Fault = "map differs"           // a completeness map is not that of the lines
 	BadTiles    Fault = "tiles differ"          // the tiles are not those of the latest checkpoint, or a file beside them is not of the lines' tree
 	Uncommitted Fault = "not committed"         // no checkpoint has the lines at the end
-	NoStop      Fault = "no stop"               // a run did not end in good order: a crash, or lines were cut off
+	NoStop      Fault = "no stop"               // a run did not end cleanly: a crash, or lines were cut off
 	Unnamed     Fault = "redaction not told"    // a line was removed, and no mark names it
 	Disagree    Fault = "marks disagree"        // a mark contradicts the lines
 	Unreadable  Fault = "unreadable"            // a line is neither decision nor mark, or a file does not decompress
 	Torn        Fault = "unfinished line"       // the last line of a segment has no end
-	Copies      Fault = "copies differ"         // a segment is there plain and packed, and the two are not the same
+	Copies      Fault = "copies differ"         // a segment exists plain and packed, and the two differ
 	NoLines     Fault = "segment without lines" // a segment is empty: a kill leaves it as the last one
 	Missing     Fault = "segment missing"       // the numbers of the segments have a gap
 	Empty       Fault = "empty"                 // there are no segments
@@ -201,7 +201,7 @@ type Problem struct {
 	Fault   Fault
 	Segment int
 	Row     int    // line of the segment, from 1; 0 for all of it
-	Index   int64  // of the entry, or of the one behind the place; -1 where it is not known
+	Index   int64  // of the entry, or of the one after the place; -1 if unknown
 	Text    string // its description; it may quote the ledger
 }
 
@@ -691,7 +691,7 @@ func (f *Follower) begin() error {
 func (f *Follower) rest(keep func(line []byte)) (failed error) {
 	rowsOf(f.dir, f.number, f.offset, func(r row, err error) bool {
 		switch {
-		case errors.Is(err, errTorn): // it is not there yet
+		case errors.Is(err, errTorn): // it is not complete yet
 			return false
 		case errors.Is(err, errLong):
 			keep(nil)

@@ -185,8 +185,8 @@ func readLine(r *bufio.Reader, long *[]byte) (line []byte, size int64, err error
 
 const (
 	suffix       = ".jsonl"
-	packedSuffix = ".zst" // behind suffix: a complete segment
-	newSuffix    = ".new" // behind both: one that is being made, and nothing yet
+	packedSuffix = ".zst" // after suffix: a complete segment
+	newSuffix    = ".new" // after both: one that is being made, and nothing yet
 )
 
 // system is the part of a file system that a Writer changes. A test replaces it to fail anywhere.
@@ -423,7 +423,7 @@ func forgetIn(dir string, number int, entries []int64) error {
 			return err
 		}
 	}
-	// A packing that was broken off left the lines as well.
+	// Interrupted packing also left the lines.
 	gone := []string{packed + newSuffix}
 	if _, err := os.Lstat(plain); err == nil {
 		gone = append(gone, packed)

@@ -75,7 +75,7 @@ type Writer struct {
 	file   file         // that segment; nil until something is written to it
 	size   int64        // its size
 	synced int64        // how much of size is durable
-	err    error        // why nothing more is written; nil while it is
+	err    error        // why the Writer refuses writes; nil while it does not
 	closed bool         // by Close
 
 	tree      *tree.Growing // of everything appended
@@ -136,7 +136,7 @@ func (w *Writer) Append(ctx context.Context, l storage.Line) error {
 	if full, err := w.append(&l); err != nil || !full {
 		return err
 	}
-	return w.Sync(context.WithoutCancel(ctx)) // the line is there
+	return w.Sync(context.WithoutCancel(ctx)) // the line is written
 }
 
 // append adds a line, and reports whether MaxUnsynced lines are not durable.

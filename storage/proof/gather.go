@@ -520,7 +520,7 @@ func (g *gathered) claimStubs() error {
 	if len(g.stubs) == 0 {
 		return nil
 	}
-	var own []stub // the lines that are there
+	var own []stub // the lines that exist
 	for r, err := range g.each {
 		if err != nil {
 			return err

@@ -36,8 +36,8 @@ type Source struct {
 
 	Hashes tlog.HashReader                   // of the tree of the checkpoint
 	Hosts  iter.Seq2[hostmap.Entry, error]   // the map of the last mark, in the order of keys
-	Heads  func([]Exchange) ([]*Head, error) // of some exchanges, nil for those that are not to be had
-	Robots func(sha256 string) []byte        // nil if it is not to be had
+	Heads  func([]Exchange) ([]*Head, error) // of some exchanges, nil for missing ones
+	Robots func(sha256 string) []byte        // nil if it is unavailable
 }
 
 type Exchange struct {
@@ -52,10 +52,10 @@ var ErrDamaged = errors.New("the ledger does not match its checkpoint")
 
 type Made struct {
 	Summary *Summary
-	Heads   int64 // exchanges whose heads are there
-	Lacking int64 // exchanges whose heads are not to be had, though their lines have the digest
+	Heads   int64 // exchanges whose heads are available
+	Lacking int64 // exchanges whose heads are missing, though their lines have the digest
 	Texts   int64 // robots.txt files
-	Without int64 // robots.txt files that are not to be had
+	Without int64 // robots.txt files that are unavailable
 }
 
 // Make writes a bundle to w. It checks it: a bundle that Verify would refuse is an error.

@@ -86,7 +86,7 @@ type Result struct {
 	PageChecked bool `json:"page_checked"` // no other version of the program made the page
 
 	Signers   []Signer    `json:"signers,omitempty"` // those of the checkpoint, and those whose keys were given
-	Killed    int64       `json:"runs_killed"`       // runs that did not end in good order, by the marks
+	Killed    int64       `json:"runs_killed"`       // runs that did not end cleanly, by the marks
 	Redaction []Redaction `json:"redactions,omitempty"`
 
 	Summary *Summary       `json:"lines"`
@@ -186,7 +186,7 @@ type Text struct {
 	SHA256  string    `json:"sha256"`
 	First   time.Time `json:"first,omitzero"` // the first line that names it
 	Judged  int64     `json:"judged"`         // URLs judged by it
-	Bundled bool      `json:"bundled"`        // the text itself is there
+	Bundled bool      `json:"bundled"`        // the text itself is in the bundle
 
 	body []byte // its beginning, for the page
 }

@@ -30,12 +30,12 @@ import (
 )
 
 type Options struct {
-	Key       checkpoint.Key   // the operator's, zero for one that is not known
+	Key       checkpoint.Key   // the operator's, zero for an unknown one
 	Witnesses []checkpoint.Key // each must have cosigned
 
 	Logs    []accesslog.Log // of the host
 	Skew    time.Duration   // of the clocks of site and crawler. Zero means 2 s
-	Stdin   io.Reader       // for a log from there
+	Stdin   io.Reader       // for a log from standard input
 	TempDir string          // for data of logs beyond memory; empty means the system's
 }
 
@@ -376,7 +376,7 @@ func (c *logCheck) take(ctx context.Context, index int64, l *storage.Line, h *He
 
 func (c *logCheck) close(ctx context.Context) error {
 	r := c.v.r
-	if !c.agents { // then its product is all that is known of its name
+	if !c.agents { // only its product name is known then
 		name, _, _ := strings.Cut(c.v.bundle.manifest.Software, "/")
 		if err := c.with.Info(ctx, &evidence.Info{Token: name}, nil); err != nil {
 			return err
@@ -635,7 +635,7 @@ type marks struct {
 	redacted  []redacted // entries that a mark names, by index
 	named     string     // the key named as signer at the end of the log; empty for none
 	crashes   []crash
-	ended     bool // the last run ended in good order
+	ended     bool // the last run ended cleanly
 	last      time.Time
 }
 

@@ -5,10 +5,10 @@
 // Bodies: the block of each response record of the subject ends after its HTTP head (warc.Rewrite). Request, head, decision
 // and revisit records stay. Exchanges for robots.txt and proofs of ownership stay, for they bound the crawl.
 //
-// All: the records of its exchanges and the lines of refusals leave the archive, and its lines the ledger, where stubs keep
-// their entry hashes. robots.txt goes only with all of its host, and with it the targets of its redirects: without it nobody
-// could judge the rest. A host without lines loses its name in the map of hosts. Other pages keep their bodies, links and
-// discovery paths.
+// All: the records of its exchanges and the lines of refusals leave the archive, and its lines the ledger, where stubs
+// keep their entry hashes. robots.txt goes only with all of its host, and with it the targets of its redirects: without
+// it an audit could not judge the rest. A host without lines loses its name in the map of hosts. Other pages keep their
+// bodies, links and discovery paths.
 //
 // WARC files and their indexes are rewritten record by record; other records stay byte for byte. Later responses do not
 // become revisits of a removed one: the new index lacks it.
@@ -30,5 +30,5 @@
 // package crawldir refuses other work in the directory.
 //
 // The package makes no requests, opens no frontier and takes no lock: its caller holds the directory. It overwrites no
-// sectors: docs/trust/opt-out.md says what a file system may keep.
+// sectors: docs/trust/opt-out.md describes the traces that a file system may keep.
 package redact

@@ -374,7 +374,7 @@ func (d *disk) folder(name string) error {
 	return d.now(d.step("make", name, func(context.Context) error { return durable.MakeFolder(d.path(name)) }))
 }
 
-// placing moves a prepared file to its place, unless it is there.
+// placing moves a prepared file to its place, unless it is already there.
 func (d *disk) placing(name string) Step {
 	return d.step("place", name, func(context.Context) error {
 		if !d.there(PreparedName + "/" + name) {

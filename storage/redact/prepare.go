@@ -84,7 +84,7 @@ func prepare(ctx context.Context, r Request, d *disk) (_ *Journal, err error) {
 	if d.there(JournalName) {
 		return nil, ErrUnfinished
 	}
-	if err := d.now(d.removal(PreparedName)); err != nil { // of a Prepare that was broken off
+	if err := d.now(d.removal(PreparedName)); err != nil { // of an interrupted Prepare
 		return nil, err
 	}
 	a, l, err := r.find(ctx)
@@ -220,7 +220,7 @@ func Left(dir string) bool {
 
 type lines struct {
 	entries []int64           // that become stubs, ascending
-	hosts   []string          // of which no line is left
+	hosts   []string          // without remaining lines
 	blocks  map[string]string // block digests (storage.Line.Blocks) of the exchanges that change, by their ids
 }
 
@@ -291,7 +291,7 @@ type archived struct {
 	request string               // the id of the last request
 }
 
-// find goes through the archive's complete segments: the caller has none left open.
+// find reads the archive's complete segments: the caller has none left open.
 func find(ctx context.Context, dir string, s *Subject, all bool) (*archived, error) {
 	a := &archived{dir: dir, subject: s, all: all, edits: map[string]warc.Fate{}, seen: map[string]bool{}}
 	names, err := segments(dir)

@@ -216,7 +216,7 @@ func (l *Lenient) seek() bool {
 	return which == atHead
 }
 
-// blanks skips empty lines after a record, as a wrong Content-Length leaves them, to reach the checksum behind them.
+// blanks skips empty lines after a record, as a wrong Content-Length leaves them, to reach the checksum after them.
 func (l *Lenient) blanks() {
 	n := int64(0)
 	for {

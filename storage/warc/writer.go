@@ -300,8 +300,8 @@ func (w *Writer) release(p *compressor) error {
 
 const (
 	suffix     = ".warc.gz"
-	openSuffix = ".open" // behind suffix, while the segment is being written
-	cutSuffix  = ".cut"  // behind suffix: a damaged tail that was cut off
+	openSuffix = ".open" // after suffix, while the segment is being written
+	cutSuffix  = ".cut"  // after suffix: a damaged tail that was cut off
 )
 
 type file interface {

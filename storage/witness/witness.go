@@ -323,7 +323,7 @@ const (
 // A Verdict is the relation of two views. Common is the number of entries of their common history.
 type Verdict struct {
 	Relation Relation
-	Common   int64 // -1 if it is not known
+	Common   int64 // -1 if unknown
 }
 
 // Relate compares two views. It checks no signatures.

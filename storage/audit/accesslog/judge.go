@@ -321,7 +321,7 @@ type visited struct {
 	policy    string    // by the last answer for robots.txt: "", "rules", "none", "unreachable", "unknown"
 	requested time.Time // when robots.txt was last requested
 	absent    int       // the status of the last answer without one
-	free      int       // that of the last such answer which allowed a request
+	free      int       // that of the last such answer that allowed a request
 	used      bool      // the given robots.txt decided
 	busy      time.Time // the last 429 or 503
 

@@ -162,7 +162,7 @@ func (l *line) request(s string) {
 	}
 }
 
-// cutQuoted takes a string in quotes off the beginning of s, behind spaces, and undoes its escapes.
+// cutQuoted takes a string in quotes off the beginning of s, after spaces, and undoes its escapes.
 func cutQuoted(s string) (text, after string, ok bool) {
 	s = strings.TrimLeft(s, " ")
 	if s == "" || s[0] != '"' {
@@ -306,7 +306,7 @@ func (l *line) jsonTime(s string) bool {
 // Stdin is the path of the standard input.
 const Stdin = "-"
 
-// maxWindow bounds what the decoder of a .zst file holds, in octets. zstd asks for 8 MiB at its highest usual level.
+// maxWindow bounds the decoder's window for a .zst file, in bytes. zstd needs 8 MiB at its highest usual level.
 const maxWindow = 32 << 20
 
 // open opens a log. It detects compression by the first bytes, under any name.

@@ -384,7 +384,7 @@ func (c *Comparison) agree(in *cluster, x, l *entry) {
 	if client := l.part(1); !l.alike && !l.vague && len(h.clients) < maxAgents {
 		h.clients[client] = true
 	}
-	if x.loose { // when the server wrote it is not known
+	if x.loose { // the server may have written it at any time
 		return
 	}
 	var times, stamps bounds // of all exchanges that l may be of, and all lines that may be of x

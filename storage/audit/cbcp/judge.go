@@ -44,7 +44,7 @@ type facts struct {
 	overloads []Example          // where the crawl did not slow down
 
 	visits map[uint64]visit // by URL
-	lost   int64            // exchanges with URLs behind the bound
+	lost   int64            // exchanges with URLs beyond the bound
 	most   Example
 	mostN  int32
 	soon   []Example // requested again too soon
@@ -134,7 +134,7 @@ type visit struct {
 }
 
 const (
-	oftenMax = 2  // exchanges with a URL in the day behind a usable answer
+	oftenMax = 2  // exchanges with a URL in the day after a usable answer
 	loopMax  = 20 // exchanges with a URL in all: browsers also give up a redirect so
 )
 

@@ -25,13 +25,13 @@ type blockReader struct {
 	src   blockSource
 	block sums // of the whole block
 	body  sums // of the payload
-	raw   sums // of the bytes behind the HTTP head, transfer coding included
+	raw   sums // of the bytes after the HTTP head, transfer coding included
 
 	head    []byte // as written in the block
 	long    []byte // a line that does not fit into in
 	chunked bool   // the body is in chunks
 	cut     bool   // of a body that is kept: its chunks end early
-	chunks  string // the defect of a body's chunks or of the bytes behind them; "" if none
+	chunks  string // the defect of a body's chunks or of the bytes after them; "" if none
 }
 
 type blockSource struct {

@@ -70,11 +70,11 @@ type Exchange struct {
 
 	Sent     RequestHead
 	Answer   AnswerHead
-	Body     int64 // bytes behind the head in the block of the answer
+	Body     int64 // bytes after the head in the block of the answer
 	Bodyless bool  // the body was not in the record
 
 	RequestURL  string // of the request record, if it differs from the answer's
-	HasRequest  bool   // the request record is there
+	HasRequest  bool   // it has the request record
 	HasAnswer   bool   // the response or revisit
 	HasMetadata bool   // the metadata record
 	Last        bool   // it is the last in its file
@@ -129,7 +129,7 @@ type Info struct {
 	// Fields are all fields as written, in their order, bounded in number and length.
 	Fields [][2]string `json:"fields"`
 
-	anyWindow bool // one of them cannot be read
+	anyWindow bool // one of them is unreadable
 
 	AtOnce int `json:"-"` // the maximum of concurrent exchanges; 0 if not recorded
 

@@ -40,7 +40,7 @@ func (rd *Reader) oddity(s *stream, f warc.Finding) {
 		n.URL, n.Record = s.rec.TargetURI(), finding.Short(s.rec.ID())
 		n.Authority = AuthorityOf(n.URL)
 	}
-	// Bytes behind a damaged record, up to the next one, are the rest of it.
+	// Bytes after a damaged record, up to the next one, are the rest of it.
 	if rest := f.Code == warc.Garbage && s.lost.File != "" && s.lostBefore == file.Records; !n.Note && !rest {
 		n.Unreadable = true
 		s.damage(n.Place)

@@ -51,7 +51,7 @@ const (
 	TakenDown     Code = "redacted"        // not a violation: redacted, as a mark of the ledger records
 	Cosignature   Code = "cosignature"     // a cosignature of a known witness is invalid
 	FileDiffers   Code = "file-differs"    // a finished file is not the one that the ledger has a mark of
-	FileMissing   Code = "file-missing"    // the ledger has a mark of a file that is not there
+	FileMissing   Code = "file-missing"    // the ledger has a mark of a missing file
 	FileExtra     Code = "file-extra"      // a finished file of archive or index has no mark
 	Settings      Code = "settings"        // the settings are not those of the last run
 	OptOuts       Code = "opt-outs"        // a line names an opt-out list that no mark has
@@ -111,7 +111,7 @@ type Finding struct {
 	URL       string `json:"url,omitempty"`
 	Place
 	Time       time.Time `json:"time,omitzero"`
-	Required   string    `json:"required"` // and by which document
+	Required   string    `json:"required"` // and the document that requires it
 	Observed   string    `json:"observed"`
 	Unreadable bool      `json:"unreadable,omitempty"` // the record at Place is damaged
 }

@@ -3,9 +3,9 @@
 // the row names. Where it cannot, the row says why nobody could.
 //
 // A forger here has all that the operator of a crawl has: the archive, whose digests and lengths are made to fit, and
-// the ledger with its key, whose marks, map and checkpoints are made again. What he does not have is what others hold:
-// the head that was lodged elsewhere, and the sites' own access logs. Where the ledger is left as it is, or repaired
-// without being made again as a whole, the audit must find the forgery with nothing beside it.
+// the ledger with its key, whose marks, map and checkpoints are remade. He lacks the evidence of third parties: the
+// submitted head, and the sites' own access logs. If the ledger is left as it is, or repaired without being remade as a
+// whole, the audit must find the forgery without other evidence.
 //
 // docs/reference/audit-forgeries.md shows the rows as a table, which
 //

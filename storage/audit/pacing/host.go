@@ -172,8 +172,8 @@ func (h *Host) Whole(authority string) (f finding.Finding, short bool) {
 			"their dates", finding.Round(s.Most))}, true
 }
 
-// Taken counts the redacted exchanges of a host (docs/trust/opt-out.md), by marks, stubs and the map of hosts. Their response
-// times and RateLimit are unknown. All else binds, also the last response times that are there.
+// Taken counts the redacted exchanges of a host (docs/trust/opt-out.md), by marks, stubs and the map of hosts. Their
+// response times and RateLimit are unknown. All else binds, also the last remaining response times.
 type Taken struct {
 	Before int // exchanges with the host since the last one in the archive, at most
 	InAll  int // exchanges in all, at most

@@ -342,14 +342,14 @@ func (j *Judge) terms(e *evidence.Exchange, to *Host, site Site) (t terms) {
 	if j.m.Promises() && j.m.Ours() {
 		t.set = j.m.Info.Term(e.Authority).Delay
 	}
-	if !site.Forgotten || !e.Robots { // else it asks for robots.txt since it does not know it
+	if !site.Forgotten || !e.Robots { // else it requests robots.txt because it forgot it
 		t.delay, t.rate = site.Delay, site.Rate
 	}
 	if !j.m.Promises() {
 		t.rate = 0 // it limits the mean rate, not each delay; keeping it as a delay is this crawler's promise
 		return t
 	}
-	if e.Own { // rule 18: response times do not bind them, and of several exchanges at once it is not known which heard what
+	if e.Own { // rule 18: response times do not bind them, and concurrent exchanges have no known order
 		return t
 	}
 	if to.spaced > 0 && to.spacedUntil.Sub(to.end) > slack(0) {

@@ -199,7 +199,7 @@ type mark struct {
 	octets int64
 	sum    string // SHA-256, in hexadecimal digits
 	index  int64  // of its entry
-	seen   bool   // its file is there
+	seen   bool   // its file exists
 }
 
 // maxMarks bounds the names: a crawl has one for each GiB. maxDiffer bounds the faults of redactions.

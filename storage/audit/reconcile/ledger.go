@@ -130,7 +130,7 @@ func (l *Ledger) read(ctx context.Context) error {
 			l.mark(&e)
 		case e.Forgotten:
 			l.check.Forgotten++
-			l.redacted.pending = true // its time is known by its neighbours
+			l.redacted.pending = true // its neighbours show its time
 		default:
 			if err := l.line(&e); err != nil {
 				return err
@@ -166,7 +166,7 @@ func (l *Ledger) mark(e *ledger.Entry) {
 		if l.runs.open && !m.Killed && len(l.silent) < maxProblems {
 			l.silent = append(l.silent, m)
 		}
-		// Both are read off the clock in microseconds, and cut. A line that was forgotten may have been so late.
+		// Both are read off the clock in microseconds, and cut. A redacted line may have been so late.
 		late := m.Time.Add(m.ClockBack - time.Millisecond)
 		if m.ClockBack > 0 && l.check.Forgotten == 0 && l.latest.Before(late) && len(l.unset) < maxProblems {
 			l.unset = append(l.unset, m)

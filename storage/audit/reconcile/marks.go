@@ -115,7 +115,7 @@ type optedOut struct {
 type entry struct {
 	text, source string
 	from         time.Time
-	of           string // the authority to which it applies from the very moment on; "*" for all
+	of           string // the authority to which it applies without a delay; "*" for all
 }
 
 // underWay is how long after an entry came into force a request that was decided before may begin.
@@ -135,7 +135,7 @@ func (o *optedOut) open(root string) {
 	}
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return // as if it were not there
+		return // treated as missing
 	}
 	if l, err := optout.Parse(path, b); err == nil { // a list with mistakes was never in force, and cannot be checked
 		o.file, o.all = fmt.Sprintf("%x", l.Digest()), l.Entries()
@@ -373,7 +373,7 @@ func (t *taken) mark(m *ledger.Mark) {
 	}
 }
 
-// read goes through the ledger again if bodies or more were redacted. maps are its last marks of hosts.
+// read reads the ledger again if bodies or more were redacted. maps are its last marks of hosts.
 func (t *taken) read(ctx context.Context, dir string, maps []*ledger.Mark, bodies map[[16]byte]body) error {
 	if !t.any && len(bodies) == 0 {
 		return nil

@@ -37,7 +37,7 @@ const (
 // mark binds its file's warcinfo record. A mark is durable before the first exchange of its run, so each file has one.
 type runs struct {
 	count   int64
-	crashed int64 // runs that did not end in good order, by the marks
+	crashed int64 // runs that did not end cleanly, by the marks
 	all     []run // the first has the lines before the first mark
 	at      int   // the current one in the ledger; beyond them if there are too many
 	open    bool
@@ -67,7 +67,7 @@ func (r *runs) mayLackMark(file string) bool {
 const noRun = -1
 
 type run struct {
-	killed      bool      // it did not end in good order
+	killed      bool      // it did not end cleanly
 	hasLine     bool      // the ledger has a line of it
 	begun, last time.Time // its mark, and its last trace in the ledger; zero before the first mark
 
@@ -314,7 +314,7 @@ func listsDigest(lists []string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// stop takes the mark that ends a run in good order: no line of the run is dated behind it.
+// stop takes the mark that ends a run cleanly: no line of the run is dated after it.
 func (l *Ledger) stop(m *ledger.Mark) {
 	if x := l.runs.known(l.runs.now()); x != nil && x.dated.After(m.Time) && len(l.odd) < maxProblems {
 		l.odd = append(l.odd, finding.Finding{Code: finding.LedgerLines, Place: finding.Place{File: l.o.Dir}, Time: m.Time,

@@ -24,7 +24,7 @@ import (
 type vouched struct {
 	o     *Options
 	tree  tree.Growing
-	lost  bool             // entries are missing: no root is known behind them
+	lost  bool             // entries are missing: no root is known after them
 	at    map[int64]*point // by size: those for which there is a voucher
 	sizes []int64          // of the stored checkpoints, ascending
 
@@ -34,7 +34,7 @@ type vouched struct {
 	rotations []checkpoint.Rotation
 	lines     int64   // decisions
 	bare      int64   // the size at which the last checkpoint of this run should be, and is not; 0 for none
-	gone      []int64 // such sizes, of which a later checkpoint of the same run is there
+	gone      []int64 // such sizes, before a later checkpoint of the same run
 
 	late uncovered
 }

@@ -34,7 +34,7 @@ func (c Checkpoint) Text() []byte {
 	return log.Checkpoint{Origin: c.Origin, Size: uint64(c.Size), Hash: c.Root[:]}.Marshal()
 }
 
-// Short is SIZE:HEX, the form in which people keep a checkpoint: number of entries and root.
+// Short is SIZE:HEX, the form for people: number of entries and root.
 func (c Checkpoint) Short() string {
 	return strconv.FormatInt(c.Size, 10) + ":" + hex.EncodeToString(c.Root[:])
 }

@@ -34,7 +34,7 @@ func Key(origin, host string) Hash { return sha256.Sum256([]byte(origin + "\n" +
 // Entry is a host's entry in the map. The zero value, with a Key, is a host without lines.
 type Entry struct {
 	Key    Hash   `json:"key"`
-	Host   string `json:"host"`   // not part of the map; empty when it is not known
+	Host   string `json:"host"`   // not part of the map; empty if unknown
 	First  int64  `json:"first"`  // index of its first entry in the log
 	Count  int64  `json:"count"`  // of its entries
 	Digest Hash   `json:"digest"` // of their hashes
@@ -159,7 +159,7 @@ type builder struct {
 	base    int
 	pending []placed // nodes that wait for their siblings, the upper ones first
 	key     Hash     // of the entry that was added last
-	last    Hash     // its leaf; it has no place before the next key is known
+	last    Hash     // its leaf; it has no place until the next key is known
 	left    int      // how many bits it shares with the one before; base without one
 	full    bool     // there is such an entry
 }

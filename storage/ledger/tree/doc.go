@@ -1,7 +1,7 @@
 // Package tree implements the Merkle tree over the lines of a ledger (RFC 6962, 2.1), and its tiles.
 //
 // An entry is a line of the ledger without its newline; its index is the number of lines before it. Its hash is of the line's
-// public form: the fields that name other sites (via, seed, tag), behind a salt at its end, are replaced by their digest. So
+// public form: the fields that name other sites (via, seed, tag), after a salt at its end, are replaced by their digest. So
 // an entry can be shown to the owner of one site without naming another, and its hash does not reveal a guess.
 //
 // The hashes are in files of 256 (https://c2sp.org/tlog-tiles), so that a proof reads no lines. They follow from the lines:
