@@ -48,7 +48,7 @@ func TestStatusOfAStoppedCrawlNamesItsWindow(t *testing.T) {
 }
 
 // Another command on a stopped crawl holds its frontier; status does not take it for a crawl.
-func TestStatusBesideAnotherCommandContradictsItselfNot(t *testing.T) {
+func TestStatus_ConsistentBesideOtherCommand(t *testing.T) {
 	t.Parallel()
 	dir := unanswered(t)
 	f, err := engine.Open(inDir(dir, crawldir.FrontierName), frontier.Options{})

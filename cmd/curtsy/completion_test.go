@@ -47,7 +47,7 @@ func crawlsAtHand(t *testing.T) (place string) {
 }
 
 // Every command with DIR as its first argument completes crawl directories, and no other does.
-func TestCompletionOfEveryCommandOffersCrawlsWhereItTakesOne(t *testing.T) {
+func TestCompletion_OffersCrawls(t *testing.T) {
 	t.Parallel()
 	place, n := crawlsAtHand(t), 0
 	for _, c := range commands(t) {

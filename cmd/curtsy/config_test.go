@@ -16,7 +16,7 @@ import (
 )
 
 // The file of config init has every setting and every key of [[host]] as comments, with the defaults.
-func TestTheFileHasEverySettingAndItsDefault(t *testing.T) {
+func TestConfig_FileHasEverySetting(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "c.toml")
 	atHome(t, "config", "init", path).want(t, cli.ExitDone)

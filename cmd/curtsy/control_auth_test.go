@@ -22,7 +22,7 @@ var askingCommands = [][]string{
 }
 
 // A process on the port of a killed crawl, or the author of a control file in a received directory, can remove nothing.
-func TestAnImpostorOnTheControlPortRemovesNothing(t *testing.T) {
+func TestControl_ImpostorRemovesNothing(t *testing.T) {
 	t.Parallel()
 	terms, err := control.Secure("known")
 	require.NoError(t, err)

@@ -257,7 +257,7 @@ func decided(minutes int, url string, kind storage.Kind, outcome storage.Outcome
 	return storage.Line{Time: at(minutes), URL: url, Kind: kind, Decision: storage.DecisionAllow, Outcome: outcome}
 }
 
-func TestAHistoryEndsAtItsInstant(t *testing.T) {
+func TestHistory_EndsAtInstant(t *testing.T) {
 	t.Parallel()
 	dir := crawl(t, t.TempDir(),
 		decided(0, "http://a.test/", storage.KindSeed, storage.OutcomeFetched),
@@ -363,7 +363,7 @@ func TestExplain_PastUsesValidRobots(t *testing.T) {
 	}
 }
 
-func TestARecordThatIsGoneIsNamedAndTeachesNothing(t *testing.T) {
+func TestExplain_NamesMissingRecord(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	lines := explainArchived(t, dir, "User-agent: *\nDisallow: /private\n", "")
@@ -376,7 +376,7 @@ func TestARecordThatIsGoneIsNamedAndTeachesNothing(t *testing.T) {
 }
 
 // A forged line of the index or ledger opens no file outside of the archive.
-func TestNoRecordIsLookedForOutsideOfTheArchive(t *testing.T) {
+func TestExplain_ReadsInsideArchiveOnly(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	lines := explainArchived(t, dir, "")

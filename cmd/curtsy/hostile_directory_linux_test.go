@@ -62,7 +62,7 @@ func (w *touches) read() {
 }
 
 // The list of planted names covers all that the commands use.
-func TestEveryNameThatACommandTouchesIsPlanted(t *testing.T) {
+func TestHostileDirectory_ListIsComplete(t *testing.T) {
 	t.Parallel()
 	dir, web := stopped(t)
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "mirror"), 0o777))

@@ -18,7 +18,7 @@ import (
 )
 
 // plantable are the names in a crawl directory that a command uses, except random ones.
-// TestEveryNameThatACommandTouchesIsPlanted checks the list.
+// TestHostileDirectory_ListIsComplete checks the list.
 var plantable = []string{
 	"crawl.toml", "frontier.db", "frontier.db.new", "frontier.db.rebuilt", "frontier.db.update",
 	"control.json", "control.json.new", "watch.json", "watch.json.new", "optout.txt", "bad-seeds.txt", "changes.json", "report.html", "report.json", "audit.json",
@@ -70,7 +70,7 @@ var kinds = map[string]func(path, original string) error{
 }
 
 // A received crawl directory may have anything in place of its files. No command changes or makes a file outside, or hangs.
-func TestNothingPlantedInACrawlDirectoryLeadsOutOfIt(t *testing.T) {
+func TestHostileDirectory_StaysInside(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it tries each command on each name")
 	}

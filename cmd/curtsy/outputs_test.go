@@ -67,7 +67,7 @@ var fileOptions = map[string]string{
 	"robots check --file":         reads,
 }
 
-func TestEachOptionThatNamesAFileIsKnown(t *testing.T) {
+func TestOptions_FileOptionsAreListed(t *testing.T) {
 	t.Parallel()
 	used := map[string]bool{}
 	var visit func(cmd *cobra.Command)

@@ -159,7 +159,7 @@ func peakRSS() int64 {
 }
 
 // A process that runs several command lines, like a test, keeps none of them in memory.
-func TestACommandLineThatHasEndedIsLetGo(t *testing.T) {
+func TestCLI_ReleasesEndedCommand(t *testing.T) {
 	t.Parallel()
 	root := newRoot(cli.Streams{})
 	held := weak.Make(root)

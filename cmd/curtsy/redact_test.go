@@ -136,7 +136,7 @@ func diaryMirrored(t *testing.T, u *lab, seed string) (dir string) {
 }
 
 // A redacted URL is in no file; all others remain. The audit finds nothing wrong, and an update does not request it.
-func TestForgetTakesAURLOutOfEveryFile(t *testing.T) {
+func TestRedact_RemovesURLFromEveryFile(t *testing.T) {
 	t.Parallel()
 	u, web, seed := diary(t, 12)
 	dir := diaryMirrored(t, u, seed)
@@ -183,7 +183,7 @@ func TestForgetTakesAURLOutOfEveryFile(t *testing.T) {
 }
 
 // An interrupted redaction, run again, prints the salt.
-func TestAForgetThatWasBrokenOffIsReportedWhenGivenAgain(t *testing.T) {
+func TestRedact_ReportsUnfinishedRun(t *testing.T) {
 	t.Parallel()
 	u, _, seed := diary(t, 20)
 	template := diaryMirrored(t, u, seed)
@@ -258,7 +258,7 @@ func TestRule17_ATakedownAfterAKillForgetsNoRest(t *testing.T) {
 }
 
 // A scheme and a path mean one URL, in any spelling; everything else is an entry of an opt-out list.
-func TestAnArgumentMeansAURLAPartAHostOrADomain(t *testing.T) {
+func TestRedact_ArgumentKinds(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		arg, kind, entry string

@@ -129,7 +129,7 @@ func flagSite() *crawltest.Site {
 	}}
 }
 
-func TestACertificateAuthorityOfOnesOwnAndTheLanguageField(t *testing.T) {
+func TestCrawl_CustomCAAndLanguage(t *testing.T) {
 	t.Parallel()
 	var languages []string
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

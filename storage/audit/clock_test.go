@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestAKillMakesForgetAlsoBeforeTheClockIsSetBack(t *testing.T) {
+func TestClock_KillBeforeSetBackForgets(t *testing.T) {
 	for name, c := range map[string]struct {
 		first []time.Duration // of the answers before the kill
 		pace  time.Duration   // as the next run records it
@@ -45,7 +45,7 @@ func TestAKillMakesForgetAlsoBeforeTheClockIsSetBack(t *testing.T) {
 	}
 }
 
-func TestAStepOfTheClockLeavesTheCrawlDelayBeforeIt(t *testing.T) {
+func TestClock_StepKeepsCrawlDelay(t *testing.T) {
 	five := saysPace(5*s, storage.ByCrawlDelay)
 	for pages, want := range map[int]string{1: "clock-step", 2: "gap-told clock-step"} {
 		before := ours(t)
@@ -105,7 +105,7 @@ func by(record, text string) string {
 	return fmt.Sprintf("decision: allow\r\nrobotsRecord: <%s>\r\nrobotsSha256: %s\r\nrobotsStandard: rfc9309\r\n", record, sha(text))
 }
 
-func TestAClockThatGoesBackAndForthLeavesARobotsTxtYoung(t *testing.T) {
+func TestClock_BackAndForthKeepsRobotsYoung(t *testing.T) {
 	const h, old, fresh = time.Hour, "User-agent: *\nDisallow: /old\n", "User-agent: *\nDisallow: /new\nCrawl-delay: 9\n"
 	robots := func(body string) func(a *archive, first string) {
 		return func(a *archive, _ string) { a.add(fetch{url: site + "/robots.txt", at: -25*h + 5*s, body: body}) }
@@ -161,7 +161,7 @@ func TestAClockThatGoesBackAndForthLeavesARobotsTxtYoung(t *testing.T) {
 	}
 }
 
-func TestAClockThatGoesBackAndForthLeavesAProofYoung(t *testing.T) {
+func TestClock_BackAndForthKeepsProofYoung(t *testing.T) {
 	const h, own = time.Hour, "https://own.test"
 	proof := func(a *archive, at time.Duration) {
 		a.add(fetch{url: own + "/robots.txt", at: at})

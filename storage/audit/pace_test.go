@@ -75,7 +75,7 @@ func TestPace_SourceIsRecomputed(t *testing.T) {
 	}
 }
 
-func TestANewFileMayNotKnowOfTheLastAnswers(t *testing.T) {
+func TestPace_NewFileMayLackLastAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
 		head  string
 		first []time.Duration
@@ -160,7 +160,7 @@ var speeds = []struct {
 	{name: "100 a second, and nobody asked for less", pages: 300, step: 10 * time.Millisecond},
 }
 
-func TestPausesAreHeldToTheirSum(t *testing.T) {
+func TestPace_ChecksSumOfDelays(t *testing.T) {
 	for _, c := range speeds {
 		t.Run(c.name, func(t *testing.T) {
 			a := foreign(t)
@@ -181,7 +181,7 @@ func TestPausesAreHeldToTheirSum(t *testing.T) {
 	}
 }
 
-func TestTheHalvesOfAnExchangeAreOne(t *testing.T) {
+func TestPace_HalvesOfAnExchange(t *testing.T) {
 	a := foreign(t)
 	a.form = "2006-01-02T15:04:05Z"
 	a.robots("")
@@ -220,7 +220,7 @@ func TestAHostShowsThePacesThatWereDue(t *testing.T) {
 	}
 }
 
-func TestAPoliteCrawlOfOthersKeepsOurRules(t *testing.T) {
+func TestStrict_AcceptsPoliteCrawls(t *testing.T) {
 	forms := []string{"2006-01-02T15:04:05Z", "2006-01-02T15:04:05.000Z", "2006-01-02T15:04:05.000000Z"}
 	for seed := range uint64(20) {
 		w := newWorld(seed)

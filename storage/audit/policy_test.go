@@ -47,7 +47,7 @@ func TestFieldsOfFreshnessShortenTheDay(t *testing.T) {
 	}
 }
 
-func TestAFailureBehindAStepOfTheClockEndsTheText(t *testing.T) {
+func TestPolicy_FailureAfterStepEndsText(t *testing.T) {
 	j := judge{m: evidence.Measure{Info: &evidence.Info{Ours: true}}}
 	for at, want := range map[time.Duration]policyKind{time.Hour + time.Minute: unreachable, 2*time.Hour + time.Minute: ruled} {
 		host := policyHost{policy: policy{kind: ruled, since: day0.Add(2 * time.Hour), expires: day0.Add(26 * time.Hour)}}

@@ -73,7 +73,7 @@ func TestRecordsArePutTogether(t *testing.T) {
 	}
 }
 
-func TestFilesWrittenSideBySideAreOneArchive(t *testing.T) {
+func TestReader_MergesConcurrentFiles(t *testing.T) {
 	pages, policies := foreign(t), foreign(t)
 	for i := range 40 {
 		host := fmt.Sprintf("https://h%02d.test", i)
@@ -273,7 +273,7 @@ func (a *archive) sameAs(path string, at time.Duration, fields ...string) {
 	a.record("metadata", url, when, "Content-Type: application/warc-fields\r\nWARC-Concurrent-To: <"+id+">", "fetchTimeMs: 100.000\r\n")
 }
 
-func TestARevisitIsHeldAgainstItsOriginal(t *testing.T) {
+func TestRevisit_ComparedWithOriginal(t *testing.T) {
 	const body, uri = "loaf", site + "/bread"
 	first := day0.Add(2 * s).Format("2006-01-02T15:04:05.000000Z")
 	sum, _ := hex.DecodeString(sha(body))
@@ -384,7 +384,7 @@ func TestAnUnreadableURLIsNamed(t *testing.T) {
 	}
 }
 
-func TestNoRecordOfAWebURLIsLeftOutUnsaid(t *testing.T) {
+func TestAudit_ReportsEveryWebRecord(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	pick := func(all ...string) string { return all[r.IntN(len(all))] }
 	for i := range seeds(600) {

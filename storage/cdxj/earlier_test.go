@@ -159,7 +159,7 @@ func TestEarlier_ReportsUnusableLines(t *testing.T) {
 	assert.Truef(t, err != nil && strings.Contains(err.Error(), path+".none"), "%v", err)
 }
 
-func TestEarlierIndexThatChangesIsNotBelieved(t *testing.T) {
+func TestEarlier_RejectsChangingIndex(t *testing.T) {
 	line := fmt.Sprintf(`test,a)/ 20260304050607 {"url":"http://a.test/","digest":"%x","filename":"x"}`, digestOf("body"))
 	path := fileOf(t, "e.cdxj", line+"\n")
 	c := crawling(t, t.TempDir(), 0, path)

@@ -102,7 +102,7 @@ func shorten(t *testing.T, path string, by int) {
 	require.NoError(t, os.Truncate(path, fi.Size()-int64(by)))
 }
 
-func TestCompleteSegmentWithoutIndexGetsOne(t *testing.T) {
+func TestOpen_IndexesCompleteSegments(t *testing.T) {
 	dir := t.TempDir()
 	c := crawling(t, dir, 0)
 	c.record(t, some()...)
@@ -117,7 +117,7 @@ func TestCompleteSegmentWithoutIndexGetsOne(t *testing.T) {
 	assert.Truef(t, maps.Equal(built, again), "built\n%v\nagain\n%v", built, again)
 }
 
-func TestVoidRecordIsNotReferredTo(t *testing.T) {
+func TestOriginals_IgnoreVoidRecords(t *testing.T) {
 	dir := t.TempDir()
 	c := crawling(t, dir, 0)
 	c.record(t, page(1, "http://a.test/", "first"))

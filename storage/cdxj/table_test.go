@@ -58,7 +58,7 @@ func TestTableEqualsMap(t *testing.T) {
 	}
 }
 
-func TestTableRefusesPlacesItCannotHold(t *testing.T) {
+func TestTable_RejectsLargePlaces(t *testing.T) {
 	var tab table
 	for place, want := range map[int64]bool{0: true, maxPlace: true, maxPlace + 1: false, -1: false} {
 		assert.Equal(t, want, tab.add(^uint64(0), place), place)

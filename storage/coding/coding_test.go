@@ -65,7 +65,7 @@ func TestContentEncodingNamesCodingsOrNone(t *testing.T) {
 	}
 }
 
-func TestABodyThatDoesNotBeginAsItsCodingIsPlain(t *testing.T) {
+func TestDecode_MislabelledBodyIsPlain(t *testing.T) {
 	const page = "<!DOCTYPE html><p>bread</p>"
 	for _, coding := range codings {
 		for _, body := range []string{page, "\n <html>", "<?xml version='1.0'?><a/>"} {
@@ -86,7 +86,7 @@ func TestABodyThatDoesNotBeginAsItsCodingIsPlain(t *testing.T) {
 	}
 }
 
-func TestOctetsBehindGzipAreNotRead(t *testing.T) {
+func TestGzip_IgnoresTrailingBytes(t *testing.T) {
 	sent := code(t, "gzip", "<p>") + code(t, "gzip", "bread</p>") + "\x00\x00junk"
 	got, err := io.ReadAll(NewReader(strings.NewReader(sent), []string{"gzip"}, nil))
 	assert.Truef(t, err == nil && string(got) == "<p>bread</p>", "%q, %v", got, err)

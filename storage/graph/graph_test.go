@@ -218,7 +218,7 @@ func TestGraph_EqualsMapsInAnyOrder(t *testing.T) {
 	}
 }
 
-func TestVerticesBeyondTheMostAreCountedOnly(t *testing.T) {
+func TestGraph_CountsVerticesBeyondMax(t *testing.T) {
 	g := built(t, graph.Options{MaxVertices: 2}, link{"http://a.example/", "http://b.example/"}, link{"http://a.example/", "http://c.example/"},
 		link{"http://c.example/", "http://c.example/"}, link{"http://b.example/", "http://a.example/"})
 	got := edges(t, g)
@@ -259,7 +259,7 @@ func TestAGraphThatIsClosedLeavesNoFile(t *testing.T) {
 	assert.Truef(t, err == nil && len(left) <= 0, "left: %v %v", left, err)
 }
 
-func TestAGraphThatIsBrokenOffLeavesNoFile(t *testing.T) {
+func TestGraph_InterruptedLeavesNoFile(t *testing.T) {
 	dir := t.TempDir()
 	b := graph.New(graph.Options{Dir: dir})
 	require.NoError(t, b.Link("http://a.example/", "http://b.example/"))
@@ -271,7 +271,7 @@ func TestAGraphThatIsBrokenOffLeavesNoFile(t *testing.T) {
 	assert.Truef(t, err == nil && len(left) <= 0, "left: %v %v", left, err)
 }
 
-func TestAFolderThatIsGoneIsAnError(t *testing.T) {
+func TestGraph_MissingFolder(t *testing.T) {
 	b := graph.New(graph.Options{Dir: "/nowhere/at/all", Level: graph.Pages})
 	var err error
 	for i := 0; err == nil && i < 100_000; i++ {

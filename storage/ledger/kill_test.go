@@ -209,7 +209,7 @@ func eachMapHasItsCheckpoint(t *testing.T, what, dir string, another bool) {
 	}
 }
 
-func TestPackingBrokenOffAtEveryStep(t *testing.T) {
+func TestPacking_InterruptedAtEveryStep(t *testing.T) {
 	dir := newLedger(t, testKey(1), 1, 1)
 	unpacked(t, dir)
 	_, want := scanned(t, dir)

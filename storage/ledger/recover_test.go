@@ -73,7 +73,7 @@ func TestOpen_RebuildsTilesAndHosts(t *testing.T) {
 	}
 }
 
-func TestOpenRefusesLinesThatAreNotThoseOfTheCheckpoint(t *testing.T) {
+func TestOpen_RejectsOtherLines(t *testing.T) {
 	for name, do := range map[string]func(t *testing.T, dir string){
 		"lines cut off": func(t *testing.T, dir string) {
 			edit(t, path(dir, 0), func(s string) string { return s[:strings.LastIndex(s[:len(s)-1], "\n")+1] })

@@ -265,7 +265,7 @@ func on(w *Writer, d *disk) *Writer {
 }
 
 // After a failed write or sync the state of the disk is unknown, so there is no second try.
-func TestAFaultOfTheDiskStays(t *testing.T) {
+func TestWriter_DiskFaultIsPermanent(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*disk)
 		want   error
@@ -386,7 +386,7 @@ func TestBeginMarksARunBeforeItsFirstLine(t *testing.T) {
 	}
 }
 
-func TestAppendSyncsBeforeTooManyExchangesAreLoose(t *testing.T) {
+func TestAppend_SyncsAtMaxUnsynced(t *testing.T) {
 	d := &disk{left: 1 << 20}
 	w := on(open(t, Options{Dir: t.TempDir()}), d)
 	defer w.Close()

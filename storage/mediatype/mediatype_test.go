@@ -45,7 +45,7 @@ func TestParse_MalformedTypesAsBrowsers(t *testing.T) {
 	}
 }
 
-func TestAPageIsTakenForOneByItsTypeAndWithoutOneByItsFirstOctets(t *testing.T) {
+func TestIsPage_ByTypeOrFirstBytes(t *testing.T) {
 	const html, plain = "\n <!DOCTYPE HTML><p>", "plain text"
 	for _, c := range []struct {
 		value, head string

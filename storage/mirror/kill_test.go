@@ -36,7 +36,7 @@ func (d *dying) step(what string) error {
 	return nil
 }
 
-func TestADeathAtAnyStepLeavesAWholeTree(t *testing.T) {
+func TestBuild_KillAtAnyStep(t *testing.T) {
 	for _, swap := range []string{"exchange", "two renames"} {
 		t.Run(swap, func(t *testing.T) {
 			dir := t.TempDir()

@@ -32,7 +32,7 @@ func TestPrevious_KeepsForeignFiles(t *testing.T) {
 	}
 }
 
-func TestADirectoryMadeMeanwhileIsNotReplaced(t *testing.T) {
+func TestBuild_KeepsNewDirectory(t *testing.T) {
 	dir := t.TempDir()
 	crawled(t, dir, small()...)
 	o := options(t, dir)

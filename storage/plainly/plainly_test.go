@@ -32,7 +32,7 @@ func TestReasons_KeepSurroundings(t *testing.T) {
 	}
 }
 
-func TestReasonsHaveWordsOfTheirOwn(t *testing.T) {
+func TestReasons_HaveWords(t *testing.T) {
 	said := map[string]string{}
 	for name, meaning := range words {
 		own := said[meaning] == "" || meaning == "--max-urls is reached" // which has two names

@@ -215,7 +215,7 @@ func TestForgottenLinesAreThoseOfTheDigest(t *testing.T) {
 	}
 }
 
-func TestAMapThatIsReplacedMeanwhile(t *testing.T) {
+func TestGather_MapReplaced(t *testing.T) {
 	s := newSite(t)
 	s.refuse("http://a.test/")
 	s.refuse("http://b.test/")

@@ -43,7 +43,7 @@ func TestRedactedLinesAreNamed(t *testing.T) {
 	}
 }
 
-func TestARedactionIsNamedBehindItsLine(t *testing.T) {
+func TestRedaction_NamedAfterItsLine(t *testing.T) {
 	w := newWorld(t, 1)
 	w.visit("b.test", 3)
 	w.forget("b.test", 1, 2, "")

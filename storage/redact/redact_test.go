@@ -146,7 +146,7 @@ func TestURLPartAndHost(t *testing.T) {
 	}
 }
 
-func TestRobotsGoesWithAllOfItsHostOnly(t *testing.T) {
+func TestRobots_RemovedWithWholeHost(t *testing.T) {
 	for _, c := range []struct {
 		host, all bool
 		kept      int64
@@ -174,7 +174,7 @@ func TestTheRobotsOfAnotherHostStays(t *testing.T) {
 	sound(t, dir)
 }
 
-func TestTheRobotsGoesThatItsHostRedirectedTo(t *testing.T) {
+func TestRobots_RedirectTargetRemoved(t *testing.T) {
 	for _, c := range []struct {
 		host, all bool
 		gone      bool
@@ -202,7 +202,7 @@ func TestTheRobotsGoesThatItsHostRedirectedTo(t *testing.T) {
 	}
 }
 
-func TestARefusedRedirectGoesFromBothOrNone(t *testing.T) {
+func TestRedact_DisallowedRedirect(t *testing.T) {
 	for _, host := range []string{"http://a.test/", "http://b.test/"} {
 		for _, whole := range []bool{false, true} {
 			pages, refused := shop()

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestAHostOfWhichAPartOptedOutStillAnswers(t *testing.T) {
+func TestReport_PartlyOptedOutHost(t *testing.T) {
 	now := time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
 	out := func(host string) storage.Line {
 		return storage.Line{Time: now, URL: "http://" + host + "/b", Decision: "opt-out", Outcome: "dropped", Reason: "opt-out"}

@@ -269,7 +269,7 @@ func TestMemoryDoesNotGrowWithTheLedger(t *testing.T) {
 	assert.LessOrEqualf(t, many, few+few/4+256<<10, "octets of a report of 16,000 lines, where one of 4,000 lines holds %d", few)
 }
 
-func TestWriteIsWholeOrNotAtAll(t *testing.T) {
+func TestWrite_CompleteOrNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "report.html")
 	r := report1(t, whole(t))
 	require.NoError(t, durable.File(path, r.WriteHTML))

@@ -44,7 +44,7 @@ func TestLanguage_LongLinesDecide(t *testing.T) {
 	assert.Equal(t, "fra", Detect(menu+strings.Repeat(sentences["fra"]+"\n", 5)).List(), "a menu and a text")
 }
 
-func TestOfATextInSeveralLanguagesThatOfMostComesFirst(t *testing.T) {
+func TestLanguage_MostFrequentFirst(t *testing.T) {
 	text := strings.Repeat(sentences["deu"]+"\n", 40) + strings.Repeat(sentences["eng"]+"\n", 100)
 	got := Detect(text)
 	assert.Truef(t, got.List() == "eng,deu" && got.Reliable && got.Share >= 0.5 && got.Share <= 0.9, "%+v", got)

@@ -136,7 +136,7 @@ func TestMainShare_CountsTextOutsideOfLinks(t *testing.T) {
 	}
 }
 
-func TestOnlyTheWholeTextIsReadWhereThatIsWished(t *testing.T) {
+func TestText_WholeOnlyIfRequested(t *testing.T) {
 	p, err := Read(t.Context(), Input{ContentType: "text/html", Body: strings.NewReader(page()), WholeOnly: true})
 	if err != nil || p.Main != "" || p.NoMain != NoWish || p.Whole != read(t, "text/html", page()).Whole || p.Language.Code() != "eng" {
 		t.Errorf("%q, %s, %v", p.Main, p.NoMain, err)

@@ -161,7 +161,7 @@ func (c *changing) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestASegmentThatChangesMeanwhileIsRefused(t *testing.T) {
+func TestPack_RejectsChangingSegment(t *testing.T) {
 	body := make([]byte, 1<<18)
 	rand.NewChaCha8([32]byte{}).Read(body) // no compression makes it smaller than a buffer
 	o := crawl(t, 0, exchange{url: "http://a.test/", body: string(body)}).options(t)

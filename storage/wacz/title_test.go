@@ -50,7 +50,7 @@ func TestTheTitleIsThePagesOwn(t *testing.T) {
 	}
 }
 
-func TestTheTitleIsReadThroughEachCodingWeAskFor(t *testing.T) {
+func TestTitle_EveryRequestedCoding(t *testing.T) {
 	page := []byte("<title>Bread</title>")
 	var g, b bytes.Buffer
 	gz := gzip.NewWriter(&g)

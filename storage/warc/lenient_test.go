@@ -224,7 +224,7 @@ func TestReadAt(t *testing.T) {
 	assert.Error(t, err, "read past the end")
 }
 
-func TestLenientVerifiesTheChecksumBehindALengthThatIsWrong(t *testing.T) {
+func TestLenient_ChecksumAfterWrongLength(t *testing.T) {
 	for _, length := range []string{"4", "5", "6"} {
 		gz := members(strings.Replace(rec("a", "one"), "Length: 3", "Length: "+length, 1))
 		gz[len(gz)-6] ^= 1

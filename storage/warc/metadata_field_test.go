@@ -10,7 +10,7 @@ import (
 	"curtsy/storage"
 )
 
-func TestAFieldThatCannotBeReadIsNamed(t *testing.T) {
+func TestFields_NamesUnreadable(t *testing.T) {
 	for name, values := range map[string][]string{
 		"depth": {"", "x", "1.5"}, "attempt": {"one"}, "ownHost": {"perhaps", ""},
 		"fetchTimeMs": {"", "soon", "1h3", "1e3", "+1", ".5", "1.", "1.2345", "1.2x", "--1", "99999999999999999999", "315360000001"},

@@ -127,7 +127,7 @@ func TestAClientBearsAnyAnswer(t *testing.T) {
 	}
 }
 
-func TestTheMonitorsOfAnotherLogAreNotBelieved(t *testing.T) {
+func TestView_RejectsMonitorsOfOtherLog(t *testing.T) {
 	op := signer(t, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write(note(t, newHistory(t, "other", 3, 3, 0).checkpoint(3), op).Marshal())

@@ -60,7 +60,7 @@ func cosignature(t *testing.T, by *checkpoint.Signer, n *checkpoint.Note) checkp
 	return s
 }
 
-func TestACosignatureIsKeptInTheStoredNote(t *testing.T) {
+func TestSubmit_StoresCosignature(t *testing.T) {
 	w := witnessSigner(t, "w.test")
 	op, h, dir := nine(t, 5, 9)
 	latest := filepath.Join(dir, ledger.CheckpointName)

@@ -16,7 +16,7 @@ func view(t *testing.T, h *history, size int, entries bool) View {
 	return v
 }
 
-func TestTwoViewsAreHeldAgainstEachOther(t *testing.T) {
+func TestRelate_TwoViews(t *testing.T) {
 	h, fork, other := newHistory(t, "log", 20, 20, 0), newHistory(t, "log", 20, 7, 1), newHistory(t, "other", 20, 20, 0)
 	for _, tt := range []struct {
 		what string
@@ -48,7 +48,7 @@ func TestTwoViewsAreHeldAgainstEachOther(t *testing.T) {
 	}
 }
 
-func TestEntriesThatCannotBeReadProveNothing(t *testing.T) {
+func TestRelate_UnreadableEntries(t *testing.T) {
 	h, fork := newHistory(t, "log", 20, 20, 0), newHistory(t, "log", 20, 7, 1)
 	torn := errors.New("torn tile")
 	bad := func(h *history, size int) View {

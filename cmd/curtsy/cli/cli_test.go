@@ -62,7 +62,7 @@ func TestAPhraseNamesAFlagOrACommand(t *testing.T) {
 	}
 }
 
-func TestAllReturnsATableOfOnesOwn(t *testing.T) {
+func TestAll_ReturnsACopy(t *testing.T) {
 	first := All()[0].Ours
 	all := All()
 	all[0].Ours = "something else"
@@ -84,7 +84,7 @@ func unset(t *testing.T, names ...string) {
 	}
 }
 
-func TestMemoryLimitHoldsWhileACrawlRunsAndNoLonger(t *testing.T) {
+func TestMemoryLimit_HoldsDuringCrawl(t *testing.T) {
 	unset(t, "GOGC", "GOMEMLIMIT")
 	percent, limit := settingsOfTheCollector()
 	stop := Tune(1 << 30)
@@ -125,7 +125,7 @@ func TestMemoryLimitDoesNotStrangle(t *testing.T) {
 }
 
 // For 0.0.0.0 and :: the printed address can be opened.
-func TestServeAtAllAddressesNamesOneThatCanBeOpened(t *testing.T) {
+func TestServe_PrintsUsableAddress(t *testing.T) {
 	for listen, want := range map[string][2]string{
 		"0.0.0.0:0":   {"tcp4", "127.0.0.1:8299"},
 		"127.0.0.1:0": {"tcp4", "127.0.0.1:8299"},

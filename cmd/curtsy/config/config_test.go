@@ -46,7 +46,7 @@ func home(t *testing.T, text string) {
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
-func TestFlagBeatsEnvironmentBeatsFileBeatsUsersFileBeatsDefault(t *testing.T) {
+func TestSettings_Precedence(t *testing.T) {
 	home(t, "purpose = \"users\"\noperator = \"users\"\nagent = \"users\"\ncontact = \"users\"\n")
 	file := write(t, "operator = \"file\"\nagent = \"file\"\ncontact = \"file\"\n")
 	t.Setenv("CURTSY_AGENT", "env")
@@ -68,7 +68,7 @@ func TestEveryTypeOfSettingComesFromAFile(t *testing.T) {
 	}
 }
 
-func TestTheEnvironmentHasEverySettingAndTheFileOfSettings(t *testing.T) {
+func TestEnv_HasEverySetting(t *testing.T) {
 	home(t, "")
 	for _, name := range crawldir.Names() {
 		s, fs := given(t)
@@ -121,7 +121,7 @@ func TestAMistypedVariableIsNamed(t *testing.T) {
 	assert.Equal(t, "CURTSY_MAX_PAGE in the environment is not a setting; did you mean CURTSY_MAX_PAGES?\n", b.String())
 }
 
-func TestAFileWithAByteOrderMarkIsRead(t *testing.T) {
+func TestConfig_AcceptsByteOrderMark(t *testing.T) {
 	home(t, "\ufeffworkers = 7\r\n")
 	s, fs := given(t)
 	if err := Resolve(s, fs, "", ""); err != nil || s.Workers != 7 {
@@ -129,7 +129,7 @@ func TestAFileWithAByteOrderMarkIsRead(t *testing.T) {
 	}
 }
 
-func TestWrongConfigurationNamesFileLineColumnAndTheNearestKey(t *testing.T) {
+func TestConfig_ErrorNamesPlaceAndNearestKey(t *testing.T) {
 	home(t, "")
 	for _, tt := range []struct{ text, want string }{
 		{"workers = 3\n  dely = \"1s\"\n", `c.toml:2:3: unknown key "dely"; did you mean "delay"?`},
@@ -172,7 +172,7 @@ func TestOf_EmptyIsTheCurrentDirectory(t *testing.T) {
 	assert.EqualValues(t, 7, s.Depth)
 }
 
-func TestSeedFileWithBOMTagsCommentsCRLFAndGarbage(t *testing.T) {
+func TestSeeds_BOMTagsCommentsAndGarbage(t *testing.T) {
 	file := "\ufeffhttps://a.example/\tnews\r\n" +
 		"# a comment\r\n" +
 		"\r\n" +

@@ -46,7 +46,7 @@ func TestInit_RepeatsInvalidQuestions(t *testing.T) {
 }
 
 // An empty line keeps the earlier answer, and is an answer only to optional questions.
-func TestAnEmptyLineKeepsTheAnswerOfBefore(t *testing.T) {
+func TestInit_EmptyLineKeepsAnswer(t *testing.T) {
 	in := fresh()
 	in.settings.Operator, in.settings.Purpose, in.kept.Contact, in.kept.Retention = "Ada", "A thesis.", "ada@library.org", "One year."
 	before := *in
@@ -65,7 +65,7 @@ func TestInit_SkipsQuestionsWithFlags(t *testing.T) {
 	assert.Empty(t, output.String())
 }
 
-func TestAnswersThatEndEarlyAreAnError(t *testing.T) {
+func TestInit_RejectsEarlyEnd(t *testing.T) {
 	for _, given := range []string{"", "The Library\n", "The Library", "The Library\n\n"} {
 		err := fresh().ask(strings.NewReader(given), io.Discard, never)
 		if err == nil || !strings.Contains(err.Error(), "nothing was written") {

@@ -71,7 +71,7 @@ func TestLinesBecomeEvents(t *testing.T) {
 }
 
 // A terminal obeys some characters that JSON does not escape.
-func TestEventsDoNotSteerTheTerminalTheyAreReadOn(t *testing.T) {
+func TestJournal_EscapesTerminalControls(t *testing.T) {
 	var b bytes.Buffer
 	reason := "a\u009b2J\u0085\x7f\u202eb é新"
 	require.NoError(t, newJournal(&b).Tell(slog.LevelInfo, journalProgress, slog.String("reason", reason)))

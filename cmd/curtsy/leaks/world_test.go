@@ -354,7 +354,7 @@ func below(t *testing.T, dir string) []byte {
 }
 
 // The search finds each secret; otherwise the other tests prove nothing.
-func TestTheSearchFindsSecretsWhereverTheyArePacked(t *testing.T) {
+func TestSearch_FindsPackedSecrets(t *testing.T) {
 	pack := map[string]func(io.Writer) io.WriteCloser{
 		"gzip": func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) },
 		"zstd": func(w io.Writer) io.WriteCloser { z, _ := zstd.NewWriter(w); return z },

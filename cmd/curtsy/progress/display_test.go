@@ -46,7 +46,7 @@ func heard(t *testing.T, d time.Duration, v *Display, state string, left func(ti
 	})
 }
 
-func TestOffATerminalAPlainLineEveryTenSeconds(t *testing.T) {
+func TestDisplay_PlainLinesWithoutTerminal(t *testing.T) {
 	var b bytes.Buffer
 	v := &Display{w: &b}
 	heard(t, 35*time.Second, v, "running", func(time.Duration) time.Duration { return 3 * time.Second })
@@ -193,7 +193,7 @@ func TestDisplay_ReportsClosedOutputOnce(t *testing.T) {
 }
 
 // Hosts in back-off before the run do not count among the first reported.
-func TestHostsThatRestedBeforeAreNotCountedAmongTheTroubled(t *testing.T) {
+func TestTroubles_IgnoresEarlierBackOffs(t *testing.T) {
 	var x troubles
 	var s status.Status
 	for _, name := range []string{"1", "2", "3", "4", "5", "6", "7"} {
@@ -239,7 +239,7 @@ func TestTroubles_EarlyFailuresWithoutTerminal(t *testing.T) {
 	assert.Contains(t, b.String(), "backing off from http://a.test: no answer in time; next try in 1m0s\n")
 }
 
-func TestHostileNamesStayOnTheirLine(t *testing.T) {
+func TestDisplay_HostileNamesStayOnLine(t *testing.T) {
 	s := status.Status{State: "running", Hosts: 1, Parked: 1, Resting: []status.Resting{
 		{Host: "http://a\x1b[2J\n.test", Condition: "parked", Reason: "robots.txt: \nstate finished\x07", Pending: 1},
 	}}

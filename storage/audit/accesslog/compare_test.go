@@ -434,7 +434,7 @@ func TestCompare_SharedLogIsHarmless(t *testing.T) {
 	}
 }
 
-func TestALogOfOneHostIsNotTakenForAShared(t *testing.T) {
+func TestCompare_LogOfOneHost(t *testing.T) {
 	es, log := twoHosts()
 	_, found := witnessed(t, Compare(Options{TempDir: t.TempDir(), Logs: []Log{{Host: "a.test", Path: logFile(t, strings.Join(log, ""))}}}), es...)
 	if len(found) == 0 || found[0].Note || !strings.Contains(found[0].Observed, "name the file for each of them") {
@@ -458,7 +458,7 @@ func TestManyHostsShareALog(t *testing.T) {
 	}
 }
 
-func TestAPartOfACrawlIsHeldByEachHost(t *testing.T) {
+func TestCompare_PartOfACrawl(t *testing.T) {
 	es, log := twoHosts()
 	later := strings.Replace(log[8], "/4 ", "/later ", 1) // after the archived exchanges of a.test, amid b.test
 	for name, c := range map[string]struct {

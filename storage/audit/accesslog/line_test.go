@@ -54,7 +54,7 @@ func TestReadsBothFormats(t *testing.T) {
 	}
 }
 
-func TestLinesThatAreNoneAreNamed(t *testing.T) {
+func TestLines_NamesInvalid(t *testing.T) {
 	for text, want := range map[string]error{
 		``:      errTime,
 		`hello`: errTime,
@@ -179,7 +179,7 @@ func readAll(t *testing.T, path, stdin string) string {
 	return strings.Join(got, ", ")
 }
 
-func TestLogsAreReadHoweverTheyAreKept(t *testing.T) {
+func TestLogs_EveryFormatAndCompression(t *testing.T) {
 	line := func(n int) string {
 		return fmt.Sprintf("192.0.2.1 - - [01/Mar/2026:12:00:00 +0000] \"GET /%d HTTP/1.1\" 200 1\n", n)
 	}

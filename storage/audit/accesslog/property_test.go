@@ -129,7 +129,7 @@ func trials(n int) int {
 	return n
 }
 
-func TestHonestCrawlsAreNotAccusedWhereverTheLogBegins(t *testing.T) {
+func TestCompare_AcceptsHonestCrawls(t *testing.T) {
 	agreed, uncovered := int64(0), int64(0)
 	for seed := range trials(300) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 13))

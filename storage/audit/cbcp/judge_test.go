@@ -92,14 +92,14 @@ func TestJudge_OwnHostsMayContinueAfterFailures(t *testing.T) {
 	}
 }
 
-func TestRequestsWithoutANameAreAnybodys(t *testing.T) {
+func TestCBCP_UnnamedRequestsAreUnattributed(t *testing.T) {
 	c := judge(t, more(fetch{at: later, path: "/oven", agent: "none"})).of(t, "unique-name")
 	if c.State != Broken || c.Evidence != "1 request could be of another crawler; 1 without a User-Agent" {
 		t.Errorf("%s, %s", c.State, c.Evidence)
 	}
 }
 
-func TestTheURLOfAUserAgentEndsWhereItEnds(t *testing.T) {
+func TestCBCP_URLInUserAgentEnds(t *testing.T) {
 	for agent, want := range map[string]string{
 		"a/1 (+https://a.test/bot)": "https://a.test/bot", "a (http://a.test; x)": "http://a.test",
 		"a HTTPS://A.test/x y": "HTTPS://A.test/x", "http://b.test, https://a.test": "http://b.test", "a (+x@a.test)": "", "": "",

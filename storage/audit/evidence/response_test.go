@@ -92,7 +92,7 @@ func TestRateLimitIsReadLikeTheCrawlReadsIt(t *testing.T) {
 	}
 }
 
-func TestASegmentMayBeCompletedMeanwhile(t *testing.T) {
+func TestReader_SegmentCompletedDuringAudit(t *testing.T) {
 	for _, exchanges := range []int{1, 9} {
 		dir := t.TempDir()
 		w, err := warc.Open(warc.Options{Dir: dir, Name: "curtsy", SegmentSize: 4000})

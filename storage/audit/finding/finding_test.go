@@ -44,7 +44,7 @@ func TestCodesAreAllCodesOnce(t *testing.T) {
 	}
 }
 
-func TestATextIsCutBehindItsBound(t *testing.T) {
+func TestText_CutAtBound(t *testing.T) {
 	whole := strings.Repeat("a", MaxText)
 	for given, want := range map[string]string{"": "", whole: whole, whole + "b": whole + "…"} {
 		if got := Short(given); got != want {

@@ -283,7 +283,7 @@ func docTable(t *testing.T) string {
 	return b.String()
 }
 
-func TestTheTableOfForgeriesIsThatOfTheDocs(t *testing.T) {
+func TestTable_MatchesDocs(t *testing.T) {
 	const path, begin, end = "../../../docs/reference/audit-forgeries.md", "<!-- forgeries -->\n", "<!-- end of forgeries -->\n"
 	b, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -413,7 +413,7 @@ func nearly(value string) string {
 	return value + "x"
 }
 
-func TestEachFieldOfEachHeadIsHeld(t *testing.T) {
+func TestHeads_EveryFieldIsChecked(t *testing.T) {
 	every := effort(1, 4, 30)
 	dir := crawl(t)
 	honest := readEvidence(t, dir)

@@ -73,7 +73,7 @@ func TestRow_AcceptsPoliteCrawls(t *testing.T) {
 	}
 }
 
-func TestARowIsShortWhereNoInstantsFit(t *testing.T) {
+func TestRow_ShortWithoutPossibleInstants(t *testing.T) {
 	short, fit := 0, 0
 	for seed := range uint64(3000) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -111,7 +111,7 @@ func TestASpeederIsFoundWhenTheResolutionIsUsedUp(t *testing.T) {
 	}
 }
 
-func TestAShuffledCrawlIsHeldToItsWholeTime(t *testing.T) {
+func TestWhole_ShuffledCrawl(t *testing.T) {
 	for _, c := range []struct {
 		step  time.Duration
 		short bool

@@ -79,7 +79,7 @@ func (d *directory) compared(archive []evidence.File) (agree int64, codes string
 }
 
 // Package forgery has the other cases.
-func TestFilesAreThoseOfTheirMarks(t *testing.T) {
+func TestFiles_MatchMarks(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(d *directory)
 		want   string
@@ -135,7 +135,7 @@ func TestFiles_KillExcusesMissingMark(t *testing.T) {
 	assert.Truef(t, codes == "(crash-in-flight) file-differs file-extra file-extra", "%q", codes)
 }
 
-func TestACrawlThatGoesOnFinishesFilesMeanwhile(t *testing.T) {
+func TestFiles_RunningCrawlFinishesFiles(t *testing.T) {
 	d := newDirectory(t)
 	first := filepath.Join(d.root, "warc", "curtsy-00000.warc.gz")
 	d.running = true // the second was being written when the archive was listed
@@ -149,7 +149,7 @@ func TestACrawlThatGoesOnFinishesFilesMeanwhile(t *testing.T) {
 	assert.Truef(t, codes == "(crash-in-flight) file-differs file-missing", "%q", codes)
 }
 
-func TestAPackageIsHeldToTheMarksOfItsArchive(t *testing.T) {
+func TestFiles_PackageMatchesMarks(t *testing.T) {
 	base := func(path string) string { return strings.TrimPrefix(filepath.Base(path), "000007-") }
 	for name, c := range map[string]struct {
 		first, stated string

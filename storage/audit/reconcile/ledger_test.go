@@ -265,7 +265,7 @@ func TestRowsSurviveSorting(t *testing.T) {
 	}
 }
 
-func TestACrawlMayBeKilledMoreOftenThanFaultsAreKept(t *testing.T) {
+func TestLedger_ManyKills(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "ledger")
 	const kills = maxProblems + 30
 	var es []*evidence.Exchange

@@ -19,7 +19,7 @@ import (
 	"curtsy/storage/ledger"
 )
 
-func TestLinesNameOptOutListsThatWereInForce(t *testing.T) {
+func TestOptOuts_LinesNameListsInForce(t *testing.T) {
 	digest := func(c string) string { return strings.Repeat(c, 64) }
 	several := listsDigest([]string{digest("a"), digest("b")})
 	for name, c := range map[string]struct {

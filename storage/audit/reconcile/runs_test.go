@@ -126,7 +126,7 @@ func TestRuns_KeyChangeIsNotATrace(t *testing.T) {
 	}
 }
 
-func TestAKillExcusesTheLastFileUntilARunGoesOn(t *testing.T) {
+func TestFiles_KillExcusesLastFile(t *testing.T) {
 	type step = func(r *runs)
 	run := func(n int) step {
 		return func(r *runs) {
@@ -184,7 +184,7 @@ func TestAroundAKill(t *testing.T) {
 	}
 }
 
-func TestAKillLeavesNoMoreThanWasInFlight(t *testing.T) {
+func TestRuns_KillLosesInFlightOnly(t *testing.T) {
 	const most = ledger.MaxUnsynced + usualAtOnce
 	base := soon()
 	for name, c := range map[string]struct {

@@ -90,7 +90,7 @@ func cosigned(t *testing.T, dir string, w *checkpoint.Signer) *checkpoint.Note {
 	return n
 }
 
-func TestTheSignerIsKnownByTheKeyThatIsGiven(t *testing.T) {
+func TestVouch_KnownSigner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		old, now, stranger := signer(t, "old"), signer(t, "new"), signer(t, "stranger")
 		dir := filepath.Join(t.TempDir(), "ledger")
@@ -117,7 +117,7 @@ func TestTheSignerIsKnownByTheKeyThatIsGiven(t *testing.T) {
 	})
 }
 
-func TestALodgedHeadIsOneOfTheLedger(t *testing.T) {
+func TestVouch_SubmittedHead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		me := signer(t, "me")
 		dir, other := filepath.Join(t.TempDir(), "ledger"), filepath.Join(t.TempDir(), "ledger")
@@ -222,7 +222,7 @@ func TestVouch_MissingLinesAreNotAFork(t *testing.T) {
 	})
 }
 
-func TestACheckpointThatIsMadeMeanwhileIsNotMissed(t *testing.T) {
+func TestVouch_CheckpointMadeDuringAudit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "ledger")
 		require.NoError(t, os.MkdirAll(ledger.CheckpointFolderOf(dir), 0o700))

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-func TestTilesAreNotWrittenBehindALink(t *testing.T) {
+func TestTiles_DoNotFollowLinks(t *testing.T) {
 	for _, at := range []string{tileFolder, filepath.Join(tileFolder, "0")} {
 		dir, outside := t.TempDir(), t.TempDir()
 		tiles, err := NewTiles(dir)

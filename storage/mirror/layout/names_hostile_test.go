@@ -38,7 +38,7 @@ var hostile = func() []string {
 	return all
 }()
 
-func TestHostileNamesStayInsideApartAndHarmless(t *testing.T) {
+func TestNames_HostileStayInside(t *testing.T) {
 	var pages []Page
 	keys := map[string]bool{}
 	for _, scheme := range []string{"http://names.test/", "https://names.test:444/"} {

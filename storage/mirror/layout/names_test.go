@@ -342,7 +342,7 @@ func TestNamesOfAFlatLayout(t *testing.T) {
 	}
 }
 
-func TestALayoutThatCannotBeIsRefused(t *testing.T) {
+func TestLayout_RejectsInvalid(t *testing.T) {
 	for _, c := range []struct {
 		layout Layout
 		want   string

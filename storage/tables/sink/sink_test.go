@@ -355,7 +355,7 @@ func TestAFileHasItsNameOnlyWhenItIsWhole(t *testing.T) {
 	}
 }
 
-func TestRowsThatAreNoneAreRefused(t *testing.T) {
+func TestRows_RejectsInvalid(t *testing.T) {
 	for _, format := range sink.Formats() {
 		for name, r := range map[string]tables.Row{"short": row(0, "")[1:], "null key": append(tables.Row{tables.Null()}, row(0, "")[1:]...)} {
 			s, err := sink.Create(format, filepath.Join(t.TempDir(), "x"), every, sink.Options{})
