@@ -221,7 +221,7 @@ func TestRule17_LocksThatFailStopTheCrawl(t *testing.T) {
 		w.cfg.HostLocks = refusing{}
 		c := w.crawl()
 		if _, err := c.Run(t.Context()); err == nil || len(w.asked("a.test")) != 0 {
-			t.Errorf("%v; asked for %q", err, w.asked("a.test"))
+			t.Errorf("%v; requested %q", err, w.asked("a.test"))
 		}
 	})
 }

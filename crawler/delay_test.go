@@ -170,7 +170,7 @@ func (w *world) wantKept(host string, before, follow int, want time.Duration, by
 			continue
 		}
 		if n++; n > before && (l.Gap < want || l.Pace != want || l.PaceBy != by) {
-			w.t.Errorf("%s (via %q) came after %v; the line says %v by %q, want %v by %q", l.URL, l.Via, l.Gap, l.Pace, l.PaceBy, want, by)
+			w.t.Errorf("%s (via %q) came after %v; the line has %v by %q, want %v by %q", l.URL, l.Via, l.Gap, l.Pace, l.PaceBy, want, by)
 		}
 	}
 	if n != before+follow {

@@ -143,7 +143,7 @@ func TestRule19_RelIsAboutOneLink(t *testing.T) {
 			s := w.run()
 			got := w.asked("a.test")[2:]
 			slices.Sort(got)
-			assert.Equalf(t, want, strings.Join(got, " "), "asked for %q", got)
+			assert.Equalf(t, want, strings.Join(got, " "), "requested %q", got)
 			assert.Equal(t, int64(len(got))+1, s.Status.Discovered, "URLs are known: a link that is not followed enters no URL")
 		})
 	}

@@ -159,7 +159,7 @@ func (w *world) wantChange(path, outcome, change string, asked ...string) {
 		}
 	}
 	if how = how[w.askedBefore[path]:]; !slices.Equal(how, asked) {
-		w.t.Errorf("%s was asked for with %q, want %q", path, how, asked)
+		w.t.Errorf("%s was requested with %q, want %q", path, how, asked)
 	}
 }
 

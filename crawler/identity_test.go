@@ -70,10 +70,10 @@ func TestRules01And02_EveryRequestCarriesTheNameThatBinds(t *testing.T) {
 				}
 			}
 			for _, want := range append(tt.open, "/robots.txt", "/", "/old", "/new", "/again", "/i.png") {
-				assert.Truef(t, kinds["a.test"+want], "a.test%s was not asked for", want)
+				assert.Truef(t, kinds["a.test"+want], "a.test%s was not requested", want)
 			}
 			for _, shut := range tt.shut {
-				assert.Falsef(t, kinds["a.test"+shut], "a.test%s was asked for, which a group that binds forbids", shut)
+				assert.Falsef(t, kinds["a.test"+shut], "a.test%s was requested, which a binding group forbids", shut)
 			}
 			assert.True(t, kinds["b.test/rules.txt"], "the hop was not made")
 			w.judged(crawltest.Rules{Token: w.cfg.Identity.ProductToken(), Pace: Floor})

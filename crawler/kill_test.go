@@ -93,7 +93,7 @@ func TestRule17_BackOffBeforeAKillIsObeyed(t *testing.T) {
 					t.Errorf("%s came %v after %s, which asked for %v", requests[i+1].Target, gap, r.Target, tt.least)
 				}
 			}
-			assert.Equal(t, 2, asking, "answers asked for a rest")
+			assert.Equal(t, 2, asking, "responses asked for a back-off")
 		})
 	}
 }
@@ -201,7 +201,7 @@ func TestRule17_ARestCostsOneSync(t *testing.T) {
 		site := ailing("/busy.html", math.MaxInt64, withStatus(503, "Retry-After", "20"))
 		answer := site.Handler
 		site.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-			assert.Equalf(t, 0, s.pending, "%s was asked for while a rest was not durable", r.URL.Path)
+			assert.Equalf(t, 0, s.pending, "%s was requested before the back-off was durable", r.URL.Path)
 			answer.ServeHTTP(rw, r)
 		})
 		w := newWorld(t, []string{"http://a.test/busy.html", "http://a.test/"}, site)

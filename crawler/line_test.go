@@ -139,7 +139,7 @@ func keptPaces(t *testing.T, all []storage.Line) map[string]int {
 	for _, l := range all {
 		if l.Attempt == 0 {
 			if l.Gap != 0 || l.Pace != 0 || l.PaceBy != "" {
-				t.Errorf("%s was not asked for, and yet its pace is %v by %q, its gap %v", l.URL, l.Pace, l.PaceBy, l.Gap)
+				t.Errorf("%s was not requested, and yet its delay is %v by %q, its gap %v", l.URL, l.Pace, l.PaceBy, l.Gap)
 			}
 			continue
 		}

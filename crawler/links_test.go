@@ -89,7 +89,7 @@ func TestScripts_NamesAreRequestedOnlyIfEnabled(t *testing.T) {
 				}
 				assert.Equal(t, storage.DecisionDisallow, w.lineOf("http://a.test/api/private.json").Decision)
 				assert.NotZero(t, s.Status.Links["scope:script"], s.Status.Links)
-				assert.Equal(t, map[string]int64{"found": 3, "not there": 5, "disallowed": 1, "dropped": 1}, s.Status.Scripts, "what scripts name")
+				assert.Equal(t, map[string]int64{"found": 3, "not there": 5, "disallowed": 1, "dropped": 1}, s.Status.Scripts, "names in scripts")
 			},
 		},
 	})
@@ -111,7 +111,7 @@ func TestScripts_RefusedNamesDoNotRetireAHost(t *testing.T) {
 		outcomes: map[string]string{"a.test/last": "fetched: unavailable"}, figures: map[string]int64{"hosts_refused": 0},
 		check: func(t *testing.T, _ *world, s Summary) {
 			if s.Status.Scripts["dropped"] == 0 || s.Status.Scripts["failed"] > 10 {
-				t.Errorf("what scripts name: %v", s.Status.Scripts)
+				t.Errorf("names in scripts: %v", s.Status.Scripts)
 			}
 		},
 	}})

@@ -249,7 +249,7 @@ func TestRule26_AnotherCrawlKeepsARest(t *testing.T) {
 				again := one.web.Referee().Requests()[len(all):]
 				require.NotEmpty(t, again, "the host is never asked again")
 				if gap := again[0].Start.Sub(last); gap < 3000*time.Second || gap > 3002*time.Second {
-					t.Errorf("asked %v after a response that asked for 50 min", gap)
+					t.Errorf("requested %v after a response that asked for 50 min", gap)
 				}
 			})
 		}
@@ -302,7 +302,7 @@ func TestRule26_ARestHoldsAmongExchangesAtOnce(t *testing.T) {
 			case at <= asked:
 				before++
 			case at < asked+rest:
-				t.Errorf("%s is asked for after %v", r.Target, at)
+				t.Errorf("%s is requested after %v", r.Target, at)
 			}
 		}
 		assert.GreaterOrEqual(t, before, 10, "requests before the rest")

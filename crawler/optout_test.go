@@ -171,7 +171,7 @@ func TestRule16_AListIsObeyedByARunningCrawl(t *testing.T) {
 			assert.Equal(t, 61, len(l.asked("b.test")), "requests of the other host")
 			asked := int64(len(requests)) - 1
 			if got := s.Status.Reasons["dropped"]["opt-out"]; got == 0 || got+asked+60 != s.Status.Discovered {
-				t.Errorf("%d dropped, %d asked for: %+v", got, asked, s.Status)
+				t.Errorf("%d dropped, %d requested: %+v", got, asked, s.Status)
 			}
 			if s.EndedBy != EndedDrained || len(s.Manners.OptOut) != 1 {
 				t.Errorf("%+v", s)
@@ -214,7 +214,7 @@ func TestStories_OptOuts(t *testing.T) {
 			},
 		},
 		{
-			name: "rule 16: no robots.txt for the sake of what opted out", seeds: "http://a.test/p1.html http://a.test/p2.html", sites: []*crawltest.Site{crawltest.Tree("a.test", 3)},
+			name: "rule 16: no robots.txt only for opted-out URLs", seeds: "http://a.test/p1.html http://a.test/p2.html", sites: []*crawltest.Site{crawltest.Tree("a.test", 3)},
 			set: optOut("a.test/p", false), asked: map[string]string{"a.test": ""}, figures: map[string]int64{"dropped": 2}, incomplete: true,
 		},
 		{

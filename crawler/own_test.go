@@ -151,7 +151,7 @@ func TestRule18_WithoutItsProofAHostIsForeign(t *testing.T) {
 			require.ErrorContains(t, err, "https://own.test is not proved to be your own, and gets no credentials")
 			for u, got := range signed {
 				if got != (canon.Authority{}) || !strings.HasSuffix(u, "/robots.txt") && !strings.HasSuffix(u, OwnerPath) {
-					t.Errorf("asked for %s, with credentials of %q", u, got.Origin())
+					t.Errorf("requested %s, with credentials of %q", u, got.Origin())
 				}
 			}
 		})
@@ -228,7 +228,7 @@ func TestRule28_CredentialsOnlyForProvedHosts(t *testing.T) {
 		w := ownWorld(t, 5, nil)
 		own := w.signsIn()
 		w.run()
-		assert.Lenf(t, own, 7, "asked for %v", own)
+		assert.Lenf(t, own, 7, "requested %v", own)
 		for u, got := range own {
 			open := strings.HasSuffix(u, "/robots.txt") || strings.HasSuffix(u, OwnerPath)
 			if open && got != (canon.Authority{}) || !open && got.Origin() != "https://own.test" {

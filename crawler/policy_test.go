@@ -45,7 +45,7 @@ func TestGate_3_3_OneFlight(t *testing.T) {
 		s := w.run()
 		w.judged(crawltest.Rules{Token: "curtsy", Pace: Floor})
 		if got := w.asked("slow.test"); len(got) != 21 || got[0] != "/robots.txt" || slices.Contains(got[1:], "/robots.txt") || s.Status.Robots != 2 {
-			t.Errorf("slow.test was asked for %q", got)
+			t.Errorf("slow.test got requests for %q", got)
 		}
 		for _, r := range w.requests("quick.test") {
 			assert.LessOrEqualf(t, r.Start.Sub(start), 19*time.Second, "%s waited for the robots.txt of another host", r.Target)
@@ -121,7 +121,7 @@ func TestStories_Policies(t *testing.T) {
 		{name: "a long floor bears a long Crawl-delay", sites: []*crawltest.Site{long}, set: func(w *world) { w.cfg.Delay = 400 * time.Second }, figures: map[string]int64{"fetched": 3}},
 		{name: "slowness is not a Crawl-delay", sites: []*crawltest.Site{slow}, set: func(w *world) { w.cfg.MaxCrawlDelay = 5 * time.Second }, figures: map[string]int64{"fetched": 3}},
 		{
-			name: "a robots.txt at a host that is left alone ends the host too", seeds: "http://a.test/ http://b.test/", sites: []*crawltest.Site{alone, delayed},
+			name: "a robots.txt at a host that is left alone also ends the host", seeds: "http://a.test/ http://b.test/", sites: []*crawltest.Site{alone, delayed},
 			set: func(w *world) { w.cfg.MaxTime = time.Hour }, asked: map[string]string{"a.test": "/robots.txt"}, ended: EndedWaiting, incomplete: true,
 			check: func(t *testing.T, _ *world, s Summary) {
 				if r := s.Status.Resting; len(r) != 2 || !strings.Contains(r[0].Reason, "redirects to http://b.test") {

@@ -62,7 +62,7 @@ func TestRule13_TenRefusalsRefuseTheHostUntilAnOperatorOpensIt(t *testing.T) {
 			w.cfg.MaxTime = 0
 			s := w.run()
 			if n := len(w.asked("a.test")); n != 11 || s.Status.Refused != 1 || !s.Incomplete {
-				t.Fatalf("%d: asked for %d times, %d refused", status, n, s.Status.Refused)
+				t.Fatalf("%d: requested %d times, %d refused", status, n, s.Status.Refused)
 			}
 			if r := s.Status.Resting; len(r) != 1 || r[0].Reason != "10 refusals in a row, the last: status "+strconv.Itoa(status) {
 				t.Errorf("resting: %+v", r)
@@ -70,11 +70,11 @@ func TestRule13_TenRefusalsRefuseTheHostUntilAnOperatorOpensIt(t *testing.T) {
 			time.Sleep(12 * time.Hour)
 			w.reopen()
 			if w.run(); len(w.asked("a.test")) != 11 {
-				t.Errorf("%d: asked for %d times: a restart opens nothing", status, len(w.asked("a.test")))
+				t.Errorf("%d: requested %d times: a restart reopens no host", status, len(w.asked("a.test")))
 			}
 			w.retry(frontier.Retrial{Hosts: true})
 			if s := w.run(); len(w.asked("a.test")) != 21 || s.Status.Refused != 1 {
-				t.Errorf("%d: asked for %d times, want ten more", status, len(w.asked("a.test")))
+				t.Errorf("%d: requested %d times, want ten more", status, len(w.asked("a.test")))
 			}
 			for _, l := range w.ledger.all {
 				assert.LessOrEqualf(t, l.Attempt, 1, "%s was tried again", l.URL)

@@ -49,12 +49,12 @@ func TestGate_3_2_RefreshFails(t *testing.T) {
 			w.run()
 			asked, pages := w.when(true), w.when(false)
 			if asked[1].Round(time.Second) != first || between(asked, first, time.Hour) < 2 {
-				t.Errorf("robots.txt was asked for at %v", asked)
+				t.Errorf("robots.txt was requested at %v", asked)
 			}
 			assert.Equal(t, 0, between(asked, asked[1]+1, asked[1]+after)+between(pages, asked[1], asked[1]+after), "requests within the Retry-After")
 			assert.NotEqual(t, 0, between(pages, first, time.Hour), "the copy was not used while it was fresh")
 			assert.Equal(t, 0, between(pages, time.Hour, back), "pages were requested by a copy that had expired")
-			assert.NotEqual(t, 0, between(pages, back, 24*time.Hour), "nothing was asked for when robots.txt was back")
+			assert.NotEqual(t, 0, between(pages, back, 24*time.Hour), "no page was requested when robots.txt was back")
 			w.wantOutcomes("http://a.test/58", "disallowed: disallow rule")
 		})
 	}
@@ -132,7 +132,7 @@ func TestAPolicyThatExpiresWithinThePaceIsUsedOnce(t *testing.T) {
 			w := newWorld(t, []string{"http://a.test/"}, site)
 			w.cfg.MaxTime = 10 * time.Hour
 			if s := w.run(); s.Status.Fetched != 2 || s.Status.Disallowed != 1 || s.Status.Robots > 3 {
-				t.Errorf("Crawl-delay %s: %d fetched, %d disallowed, robots.txt asked for %d times",
+				t.Errorf("Crawl-delay %s: %d fetched, %d disallowed, robots.txt requested %d times",
 					delay, s.Status.Fetched, s.Status.Disallowed, s.Status.Robots)
 			}
 		})
@@ -184,7 +184,7 @@ func TestRule05_AChangedRobotsTxtTakesEffectAfterItsLife(t *testing.T) {
 		w.run()
 		learned := w.when(true)
 		if len(learned) < 3 || learned[1] < second || learned[1] > time.Hour {
-			t.Fatalf("robots.txt was asked for at %v", learned)
+			t.Fatalf("robots.txt was requested at %v", learned)
 		}
 		shut, most := 0, map[time.Time]int{}
 		for _, l := range w.ledger.all {
@@ -227,7 +227,7 @@ func TestRule05_AChangedRobotsTxtTakesEffectAfterItsLife(t *testing.T) {
 		requests := w.web.Referee().Requests()[before:]
 		assert.Equal(t, "/robots.txt", requests[0].Target, "the first request")
 		for _, r := range requests[1:] {
-			assert.Falsef(t, strings.HasSuffix(r.Target, "4"), "%s is asked for, which the third version disallows", r.Target)
+			assert.Falsef(t, strings.HasSuffix(r.Target, "4"), "%s is requested, which the third version disallows", r.Target)
 		}
 		w.judged(crawltest.Rules{Pace: Floor, Partial: true})
 	})

@@ -193,7 +193,7 @@ func (g *gated) wantPolicy(want, why string, s Summary) {
 		g.wantOutcomes(open)
 		g.wantOutcomes(closed)
 		asked := g.asked("a.test")
-		assert.Falsef(g.t, slices.Contains(asked, "/open.html") || slices.Contains(asked, "/closed.html"), "asked for %q", asked)
+		assert.Falsef(g.t, slices.Contains(asked, "/open.html") || slices.Contains(asked, "/closed.html"), "requested %q", asked)
 		if s.EndedBy != EndedWaiting || len(s.Status.Resting) == 0 || s.Status.Resting[0].Reason != "robots.txt: "+why {
 			g.t.Errorf("ended by %q, resting %+v, want robots.txt: %s", s.EndedBy, s.Status.Resting, why)
 		}
@@ -252,7 +252,7 @@ func (w *timetable) wantRobotsAt(want ...time.Duration) {
 	for i := range got {
 		got[i] = got[i].Truncate(time.Second)
 	}
-	assert.Equal(w.t, want, got, "when robots.txt was asked for")
+	assert.Equal(w.t, want, got, "times of robots.txt requests")
 }
 
 // failing fails the dials or lookups of a.test until it is repaired.

@@ -53,7 +53,7 @@ func (s scenario) play(t *testing.T) {
 	sum := w.run()
 	for host, want := range s.asked {
 		if got := strings.Join(w.asked(host), " "); got != want {
-			t.Errorf("%s was asked for %q, want %q", host, got, want)
+			t.Errorf("%s got requests for %q, want %q", host, got, want)
 		}
 	}
 	for url, want := range s.outcomes {

@@ -253,12 +253,12 @@ func TestStories_Sitemaps(t *testing.T) {
 			asked: map[string]string{"a.test": "/robots.txt / /s.xml /p1 /p2"}, figures: map[string]int64{"reasons/fetched/sitemap:cut off": 1}, incomplete: true, // the seed is also larger
 			check: func(t *testing.T, w *world, _ Summary) {
 				if r := w.archive.records[2]; w.count(budget.Truncated) != 1 || !strings.Contains(string(r.Request), "Accept: application/xml,") {
-					t.Errorf("%d truncated; asked for by %q", w.count(budget.Truncated), r.Request)
+					t.Errorf("%d truncated; requested by %q", w.count(budget.Truncated), r.Request)
 				}
 			},
 		},
 		{
-			name: "the scope judges them and what they list", offScope: true,
+			name: "the scope judges them and their entries", offScope: true,
 			sites: []*crawltest.Site{mapped("a.test", mapLine+"Sitemap: http://a.test/no.xml\n", map[string]string{
 				"/s.xml": listOf("http://a.test/p1", "http://a.test/p/no", "http://a.test/p2"),
 			})},
@@ -408,7 +408,7 @@ func TestSitemaps_AreBoundedPerHost(t *testing.T) {
 		asked := len(w.asked("a.test")) - 2
 		dropped := s.Status.Reasons["dropped"][reasonSitemaps]
 		if asked != maxSitemaps || dropped != 4+1800+maxSitemaps-int64(asked) {
-			t.Errorf("%d were asked for, %d dropped", asked, dropped)
+			t.Errorf("%d were requested, %d dropped", asked, dropped)
 		}
 		// The count continues over restarts.
 		w.reopen()

@@ -131,7 +131,7 @@ func TestDryRun_RequestsOnlyRobots(t *testing.T) {
 			}
 		}
 		for _, r := range w.web.Referee().Requests() {
-			assert.Equalf(t, "/robots.txt", r.Target, "asked for %s", r.Host)
+			assert.Equalf(t, "/robots.txt", r.Target, "requested %s", r.Host)
 		}
 	})
 }

@@ -453,7 +453,7 @@ func (w *world) asked(host string) []string {
 func (w *world) wantAskedInAnyOrder(host string, want ...string) {
 	w.t.Helper()
 	if got := slices.Sorted(slices.Values(w.asked(host))); !slices.Equal(got, slices.Sorted(slices.Values(want))) {
-		w.t.Errorf("%s was asked for %q, want %q", host, got, want)
+		w.t.Errorf("%s got requests for %q, want %q", host, got, want)
 	}
 }
 
@@ -461,7 +461,7 @@ func (w *world) wantAskedInAnyOrder(host string, want ...string) {
 func (w *world) wantAsked(host string, want ...string) {
 	w.t.Helper()
 	if got := w.asked(host); !slices.Equal(got, want) {
-		w.t.Errorf("%s was asked for %q, want %q", host, got, want)
+		w.t.Errorf("%s got requests for %q, want %q", host, got, want)
 	}
 }
 

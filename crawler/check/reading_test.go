@@ -131,7 +131,7 @@ func TestFindings_AboutURLsOfTheLedgerAreBounded(t *testing.T) {
 	lines = append(lines, "allow fetched 200 "+url(2, maxStates)+" x")
 	ledger := ledgerOf(t, lines...)
 	if len(ledger.amiss) != 3*maxStates || len(ledger.rest) != 2*beyond-1 || ledger.asked != 2*(maxStates+beyond)+1 {
-		t.Errorf("%d states, %d beyond, %d asked for", len(ledger.amiss), len(ledger.rest), ledger.asked)
+		t.Errorf("%d states, %d beyond, %d requested", len(ledger.amiss), len(ledger.rest), ledger.asked)
 	}
 	j := &judging{ledger: ledger, fragments: newFragments(t.TempDir()), findings: map[subject]*Finding{}, r: &Result{Left: int64(len(ledger.rest))}}
 	d := &reading{found: map[subject]*mentioned{}}

@@ -141,7 +141,7 @@ func TestRule15_PagesBeforeAKillCount(t *testing.T) {
 			budget(&s, int64(most))
 			r, err := Run(t.Context(), dir, Options{Settings: &s})
 			if err != nil || pages() != most || r.Status.Pages != int64(most) {
-				t.Errorf("%s %d: ended by %s with %d pages, asked for %d, %v", name, most, r.EndedBy, r.Status.Pages, pages(), err)
+				t.Errorf("%s %d: ended by %s with %d pages, requested %d, %v", name, most, r.EndedBy, r.Status.Pages, pages(), err)
 			}
 		}
 		_, err := Update(t.Context(), dir, &s, &s)

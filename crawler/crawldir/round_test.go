@@ -79,7 +79,7 @@ func TestRound_RequestsOnlyDueURLs(t *testing.T) {
 			asked++
 		}
 	}})
-	assert.Truef(t, err == nil && asked == 1 && r.Changes != nil && r.Changes.Round && r.Changes.Counts["unchanged"] == 1, "%d URLs were asked for, %+v, %v", asked, r.Changes, err)
+	assert.Truef(t, err == nil && asked == 1 && r.Changes != nil && r.Changes.Round && r.Changes.Counts["unchanged"] == 1, "%d URLs were requested, %+v, %v", asked, r.Changes, err)
 	left, err := filepath.Glob(in(dir, "frontier*"))
 	assert.Truef(t, err == nil && len(left) == 1, "%v %v", left, err)
 }

@@ -50,7 +50,7 @@ func TestExplainedPaceIsThePaceThatIsKept(t *testing.T) {
 		}
 		won[string(got.By)]++
 	}
-	assert.Len(t, won, 5, "who won")
+	assert.Len(t, won, 5, "the deciding delay")
 }
 
 // explanationOf explains a URL that is in scope, allowed and queued, after change.

@@ -96,7 +96,7 @@ func TestFinder_Duplicates(t *testing.T) {
 			"http://c.test/ near of 3 like http://a.test/ 0.66",
 		}},
 		{"seven words are too few", []neardupText{{"http://a.test/", words(0, 7)}, {"http://b.test/", words(0, 7)}}, nil},
-		{"one URL twice is no duplicate of itself", []neardupText{{"http://a.test/", long}, {"http://a.test/", long}}, nil},
+		{"one URL twice is not a duplicate of itself", []neardupText{{"http://a.test/", long}, {"http://a.test/", long}}, nil},
 		{"a URL counts as it was last", []neardupText{
 			{"http://a.test/", long}, {"http://b.test/", long}, {"http://a.test/", words(500, 100)},
 		}, nil},

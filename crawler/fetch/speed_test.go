@@ -52,7 +52,7 @@ func TestRule25_MaxRateDoesNotSlowTheHost(t *testing.T) {
 		x := do(t, w.fetcher(t, Config{MaxRate: 10}), Request{URL: mustURL(t, "http://a.test/"), Meter: m})
 		expect(t, x, "", "")
 		if took := time.Since(begin); took < 200*time.Second || m.Ours() != took || m.Octets() != x.Response.Size() {
-			t.Errorf("took %v, of which %v are ours; %d octets", took, m.Ours(), m.Octets())
+			t.Errorf("took %v, of which %v are the crawler's; %d bytes", took, m.Ours(), m.Octets())
 		}
 	})
 }

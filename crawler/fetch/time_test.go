@@ -73,7 +73,7 @@ func TestTimeouts(t *testing.T) {
 			after: time.Duration(len(head)+3+20) * time.Second, kept: true},
 		{name: "slow head", config: slow, serve: func(conn net.Conn) { drip(conn, head+body, 19*time.Second) }, after: 20 * time.Minute, kept: true, err: ErrWhole},
 		{name: "slow body", config: slow, serve: func(conn net.Conn) { say(conn, head); drip(conn, body, 19*time.Second) }, after: 20 * time.Minute, kept: true, err: ErrWhole},
-		{name: "slow host at a rate of our own", config: Config{MaxRate: 10}, serve: func(conn net.Conn) { say(conn, head+"bread"); drain(conn) },
+		{name: "slow host with MaxRate", config: Config{MaxRate: 10}, serve: func(conn net.Conn) { say(conn, head+"bread"); drain(conn) },
 			after: 20*time.Second + at(10)*time.Duration(len(head)+5-10), kept: true},
 
 		{name: "request's patience, no response", request: brief, serve: silent, after: 20 * time.Second},

@@ -219,7 +219,7 @@ func TestPlan_RequestsOnlyRobotsAndSitemaps(t *testing.T) {
 			if len(asked[host]) != n || !slices.Contains(asked[host], "/robots.txt") || slices.ContainsFunc(asked[host], func(s string) bool {
 				return s != "/robots.txt" && s != "/sitemap.txt" && s != "/index.xml" && !strings.HasPrefix(s, "/m")
 			}) {
-				t.Errorf("%s was asked for %q", host, asked[host])
+				t.Errorf("%s got requests for %q", host, asked[host])
 			}
 		}
 		for _, row := range w.web.Referee().Judge(crawltest.Rules{Seeds: seeds, Pace: crawler.Floor}).Rows {

@@ -182,7 +182,7 @@ func TestAChangeByHandIsSeen(t *testing.T) {
 		require.Truef(t, Edited(changed), "byte %d was changed without notice", i)
 	}
 	for _, other := range [][]byte{nil, []byte("<!DOCTYPE html>\n"), b[:100], b[:len(b)-1], append(bytes.Clone(b), '\n')} {
-		assert.Truef(t, Edited(other), "%.60q counts as ours", other)
+		assert.Truef(t, Edited(other), "%.60q counts as unedited", other)
 	}
 }
 

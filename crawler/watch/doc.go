@@ -5,7 +5,7 @@
 // A round is an update of the due pages: a generation of the crawl, with conditional requests, the same politeness, archive
 // and ledger. New links are followed as in any crawl.
 //
-// Plans come only from the ledger and from archived sitemaps, so a kill is harmless. Ledger lines are sorted by host and URL
+// Plans use only the ledger and archived sitemaps, so a kill is harmless. Ledger lines are sorted by host and URL
 // on disk, each page's lines become a freshness.History, and the pages of a host share its budget (package freshness).
 //
 // # Invariants

@@ -259,7 +259,7 @@ func TestWatch_TheBudgetIsNeverExceeded(t *testing.T) {
 		l.withinBudget()
 		of := l.visits()
 		for path := range pages {
-			assert.NotEmptyf(t, of[path], "%s was never asked for", path)
+			assert.NotEmptyf(t, of[path], "%s was never requested", path)
 		}
 		n := len(l.web.Referee().Requests())
 		assert.Truef(t, n >= 12*4 && n <= 12*5+5, "%d requests in 12 days, 5 a day", n)
