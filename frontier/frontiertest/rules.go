@@ -72,10 +72,10 @@ var acceptRules = []rule{
 			s.Add(s.Seeds(fmt.Sprintf("c/%d", n)))
 		})
 		require.True(s, len(all) >= len(before) && slices.Equal(all[:len(before)], before), "the earlier seeds come first")
-		met := map[frontier.Seed]bool{}
+		seen := map[frontier.Seed]bool{}
 		for _, x := range all {
-			require.Falsef(s, met[x], "%v twice", x)
-			met[x] = true
+			require.Falsef(s, seen[x], "%v twice", x)
+			seen[x] = true
 		}
 	}},
 	{Name: "seeds: an iteration can end early", Test: func(s *Stage) {

@@ -441,12 +441,12 @@ func (b *batch) rollback(ctx context.Context, c *pgx.Conn) error {
 // selectUnknown returns the candidates that are not known yet, each key once (P). It uses no transaction: most links
 // are known, and lock nothing.
 func (b *batch) selectUnknown(ctx context.Context, c *pgx.Conn) (links []place1, err error) {
-	met := map[[2]int64]bool{}
+	seen := map[[2]int64]bool{}
 	var hosts, prints []int64
 	for i, p := range b.parts {
 		for j, l := range p.links {
-			if key := [2]int64{l.Host, l.Print}; !met[key] {
-				met[key] = true
+			if key := [2]int64{l.Host, l.Print}; !seen[key] {
+				seen[key] = true
 				links = append(links, place1{i, j})
 				hosts, prints = append(hosts, l.Host), append(prints, l.Print)
 			}
@@ -594,11 +594,11 @@ func (b *batch) settle(q *pgx.Batch, links []place1, fresh map[[2]int64]bool) {
 func (b *batch) rest(q *pgx.Batch, counts map[string]int64) {
 	var blobs []blob
 	var seeds []seed
-	met := map[[32]byte]bool{}
+	seen := map[[32]byte]bool{}
 	for _, p := range b.parts {
 		for _, body := range p.blobs {
-			if sum := sha256.Sum256(body); !met[sum] {
-				met[sum] = true
+			if sum := sha256.Sum256(body); !seen[sum] {
+				seen[sum] = true
 				blobs = append(blobs, blob{sum[:], body})
 			}
 		}
