@@ -35,7 +35,7 @@ type ending struct {
 	last     string
 }
 
-// hostileEndings are the results of each misbehaviour. The crawler tries a failure of the host three times, anything else once.
+// hostileEndings are the results of each misbehaviour. The crawler tries failures of the host three times, others once.
 var hostileEndings = []ending{
 	{"drip.test/drip.html", 3, "failed: slow"},
 	{"slow-head.test/slow.html", 3, "failed: slow"},

@@ -138,7 +138,7 @@ func (p *reading) end() {
 // squeeze collapses white space.
 func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// has reports whether the page has a value: in a marked element, or, without any, anywhere in its text. published is the
+// has reports whether the page has a value: in a marked element or, without any, anywhere in the text. published is the
 // marked value.
 func (p *Published) has(what, value string) (published string, ok bool) {
 	value = squeeze(value)

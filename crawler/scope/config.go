@@ -74,7 +74,7 @@ type Config struct {
 	// Requisites selects the images, styles, scripts and frames in scope.
 	Requisites string
 
-	// External requests URLs off the scope as leaves, whose links are not followed. Depth and Include do not apply to leaves.
+	// External requests URLs off the scope as leaves, without following links. Depth and Include do not apply to leaves.
 	External string
 
 	// Scripts also requests names in scripts and JSON, within the place of the scope.
