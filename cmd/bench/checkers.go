@@ -106,7 +106,7 @@ func (b *bench) checkers(ctx context.Context, r *result) error {
 			if err != nil {
 				return fmt.Errorf("%s: %w", c.Name, err)
 			}
-			b.say("round %d of %d: %s: %d of %d faults, %s", round+1, b.rounds, c.Name, c.Found, r.Faults, c.Site.In("%.2f s", 1))
+			b.print("round %d of %d: %s: %d of %d faults, %s", round+1, b.rounds, c.Name, c.Found, r.Faults, c.Site.In("%.2f s", 1))
 		}
 	}
 	return nil

@@ -38,7 +38,7 @@ type bench struct {
 	dir, profile, docs            string
 	json                          bool
 	given                         func(flag string) bool
-	say                           func(format string, args ...any) // reports progress
+	print                         func(format string, args ...any) // reports progress
 
 	contenders []contender
 	self       string   // path of this program
@@ -49,7 +49,7 @@ type bench struct {
 
 func newRoot(std cli.Streams) *cobra.Command {
 	b := bench{webs: map[webConfig]*remoteWeb{}}
-	b.say = func(format string, args ...any) { fmt.Fprintf(std.Err, format+"\n", args...) }
+	b.print = func(format string, args ...any) { fmt.Fprintf(std.Err, format+"\n", args...) }
 	root := &cobra.Command{
 		Use:   "bench [flags]",
 		Short: "Measure the cost of crawling on this machine",

@@ -102,7 +102,7 @@ func (b *bench) crawls(ctx context.Context, r *result) error {
 			if err != nil {
 				return fmt.Errorf("%s, round %d: %w", c.name, round+1, err)
 			}
-			b.say("round %d of %d: %s: %.0f pages/s, %.3f CPU ms per page", round+1, b.rounds, c.name, x.PagesPerS, x.CPUPerPage)
+			b.print("round %d of %d: %s: %.0f pages/s, %.3f CPU ms per page", round+1, b.rounds, c.name, x.PagesPerS, x.CPUPerPage)
 			row.Rounds = append(row.Rounds, x)
 		}
 	}

@@ -137,11 +137,11 @@ func exportRun(ctx context.Context, dirs []string, o exportOptions, std cli.Stre
 	if err := bound(ctx, in, std); err != nil {
 		return err
 	}
-	say := teller{std: std, out: out, work: progress.NewWork("export", "row"), to: progress.New(std.Err, o.quiet, false)}
+	display := exportProgress{std: std, out: out, work: progress.NewWork("export", "row"), to: progress.New(std.Err, o.quiet, false)}
 	var m *export.Manifest
-	err = say.to.While(ctx, say.work, func(ctx context.Context) (err error) {
+	err = display.to.While(ctx, display.work, func(ctx context.Context) (err error) {
 		m, err = export.Write(ctx, in, export.Options{
-			Dir: out, Format: form, Sources: sources, Overwrite: o.overwrite, Done: say.made, Progress: say.work.At,
+			Dir: out, Format: form, Sources: sources, Overwrite: o.overwrite, Done: display.made, Progress: display.work.At,
 			Sink: sink.Options{Version: crawldir.Version, ExactCSV: o.exact},
 		})
 		return err
@@ -162,7 +162,7 @@ func exportRun(ctx context.Context, dirs []string, o exportOptions, std cli.Stre
 			return err
 		}
 	}
-	if say.differ {
+	if display.differ {
 		return cli.Silent(cli.ExitFound)
 	}
 	return nil
@@ -260,8 +260,8 @@ func noFormat(word string) error {
 	return cli.Usagef("--format: no format %q%s; there are %s", word, didYouMean(word, formats()), strings.Join(formats(), ", "))
 }
 
-// teller shows the progress of an export.
-type teller struct {
+// exportProgress shows the progress of an export.
+type exportProgress struct {
 	std    cli.Streams
 	out    string
 	work   *progress.Work
@@ -271,7 +271,7 @@ type teller struct {
 }
 
 // made reports a finished table.
-func (t *teller) made(m *export.Made) {
+func (t *exportProgress) made(m *export.Made) {
 	path := plainly.Lines(filepath.Join(t.out, m.File))
 	if m.Again {
 		t.to.Tell("%-10s %10s  %9s  as it was: %s", m.Table, plainly.Count(m.Rows, "row"), plainly.RoughSize(m.Octets), path)
@@ -295,7 +295,7 @@ func (t *teller) made(m *export.Made) {
 	}
 }
 
-func (t *teller) counts(what string, of map[string]int64) {
+func (t *exportProgress) counts(what string, of map[string]int64) {
 	if len(of) == 0 {
 		return
 	}

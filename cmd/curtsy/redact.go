@@ -176,9 +176,9 @@ func (s *subject) means() string {
 // carryOut carries out a journal, then calls release: the commands that rebuild the derived files lock the directory
 // themselves.
 func carryOut(ctx context.Context, dir string, f crawldir.Stopped, release func() error, j *redact.Journal, std cli.Streams) error {
-	say := func(n crawldir.Note) { fmt.Fprintln(std.Err, plainly.Lines(cli.Note(n, dir))) }
+	printNote := func(n crawldir.Note) { fmt.Fprintln(std.Err, plainly.Lines(cli.Note(n, dir))) }
 	h := redact.Hands{
-		Ledger: func() (*ledger.Writer, error) { return f.Ledger(say) },
+		Ledger: func() (*ledger.Writer, error) { return f.Ledger(printNote) },
 		After:  []redact.Step{{Name: "release", Where: crawldir.FrontierName, Do: func(context.Context) error { return release() }}},
 	}
 	if j.OptOut != "" {

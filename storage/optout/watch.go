@@ -58,22 +58,22 @@ const maxVersions = 256
 
 // Watch holds the lists in force. Its methods may be called concurrently; those of a nil Watch find nothing.
 type Watch struct {
-	say func(format string, args ...any)
+	report func(format string, args ...any)
 
 	mu       sync.Mutex
 	files    []*watched
 	looked   time.Time
 	versions []Version
-	tell     func(lists []*List) // or nil
+	changed  func(lists []*List) // or nil
 }
 
-// Open reads files and watches them. It fails if a required one is missing, or one has a mistake. Later on say, unless
-// nil, gets sentences for the operator. It must not call the Watch.
-func Open(files []File, say func(format string, args ...any)) (*Watch, error) {
-	if say == nil {
-		say = func(string, ...any) {}
+// Open reads files and watches them. It fails if a required one is missing, or one has a mistake. Later it calls report,
+// unless nil, with sentences for the operator. report must not call the Watch.
+func Open(files []File, report func(format string, args ...any)) (*Watch, error) {
+	if report == nil {
+		report = func(string, ...any) {}
 	}
-	w := &Watch{say: say, looked: time.Now()}
+	w := &Watch{report: report, looked: time.Now()}
 	for _, f := range files {
 		s := &watched{File: f}
 		if err := s.begin(); err != nil {
@@ -174,15 +174,15 @@ func (w *Watch) look() {
 	for _, f := range w.files {
 		before := f.list
 		if message := f.look(); message != "" {
-			w.say("%s", message)
+			w.report("%s", message)
 		}
 		if f.list != before {
 			w.remember(f.list)
 			changed = true
 		}
 	}
-	if changed && w.tell != nil {
-		w.tell(w.lists())
+	if changed && w.changed != nil {
+		w.changed(w.lists())
 	}
 }
 
@@ -202,7 +202,7 @@ func (w *Watch) Reload() []*List {
 // use the Watch.
 func (w *Watch) Tell(f func(lists []*List)) {
 	if w != nil {
-		w.tell = f
+		w.changed = f
 	}
 }
 

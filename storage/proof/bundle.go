@@ -193,8 +193,8 @@ func (o *opened) whole(name string) ([]byte, error) {
 	return b, err
 }
 
-// strangers are members that are not part of a bundle, or are only in its manifest.
-func (o *opened) strangers() (names []string) {
+// extras are members that are not part of a bundle, or are only in its manifest.
+func (o *opened) extras() (names []string) {
 	for name := range o.files {
 		if name != manifestName && !o.isMember(name) {
 			names = append(names, name)

@@ -71,7 +71,7 @@ type verification struct {
 }
 
 func (v *verification) all(ctx context.Context) error {
-	for _, name := range v.bundle.strangers() {
+	for _, name := range v.bundle.extras() {
 		v.r.found(BadMember, "%.80q is not part of a bundle, or is only in its manifest: nothing proves its content", name)
 	}
 	if !v.checkpoint() || !v.readMarks() {

@@ -215,21 +215,21 @@ func (in *initing) documents(s *policypage.Statement) (written []string, err err
 }
 
 func (in *initing) advise(s *policypage.Statement, to io.Writer) {
-	say := func(format string, args ...any) { fmt.Fprintln(to, plainly.Lines(fmt.Sprintf(format, args...))) }
+	printLine := func(format string, args ...any) { fmt.Fprintln(to, plainly.Lines(fmt.Sprintf(format, args...))) }
 	if s.URL == "" {
-		say("publish the files side by side; once you know the\nURL, set it with --url, so that the documents link to each other")
+		printLine("publish the files side by side; once you know the\nURL, set it with --url, so that the documents link to each other")
 		return
 	}
-	say("publish the files side by side, the page at\n  %s\nthen see whether it is right:\n  curtsy identity check %s", s.URL, plainly.Argument(s.URL))
+	printLine("publish the files side by side, the page at\n  %s\nthen see whether it is right:\n  curtsy identity check %s", s.URL, plainly.Argument(s.URL))
 	if in.settings.Contact != s.URL {
-		say("requests carry %s; when the page is there, they can lead to it:\n  curtsy identity set --contact %s", in.settings.Contact, plainly.Argument(s.URL))
+		printLine("requests carry %s; when the page is there, they can lead to it:\n  curtsy identity set --contact %s", in.settings.Contact, plainly.Argument(s.URL))
 	}
 }
 
 // A question is one that identity init asks, unless its flag is given.
 type question struct {
 	flag     string
-	asks     string
+	text     string
 	to       *string
 	optional bool
 	check    func(string) (string, error) // returns the answer to keep
@@ -319,7 +319,7 @@ func (in *initing) ask(from io.Reader, to io.Writer, given func(flag string) boo
 			if *q.to != "" {
 				before = "\n  Enter for: " + plainly.OneLine(*q.to)
 			}
-			fmt.Fprint(to, text.Wrap(q.asks+before), "\n> ")
+			fmt.Fprint(to, text.Wrap(q.text+before), "\n> ")
 			if !lines.Scan() {
 				fmt.Fprintln(to)
 				if errors.Is(lines.Err(), bufio.ErrTooLong) {

@@ -380,8 +380,8 @@ var acts = map[string]func(e *evidence, w []string){
 			answer.set(name, value)
 		}
 	},
-	"hurry":        func(e *evidence, w []string) { strange{e}.hurry("http://"+w[0]+"/", span(e.t, w[1])) },
-	"reverseOrder": func(e *evidence, w []string) { strange{e}.reverse("http://" + w[0] + "/") },
+	"hurry":        func(e *evidence, w []string) { otherArchive{e}.hurry("http://"+w[0]+"/", span(e.t, w[1])) },
+	"reverseOrder": func(e *evidence, w []string) { otherArchive{e}.reverse("http://" + w[0] + "/") },
 	"date": func(e *evidence, w []string) { // moves an exchange to another day, after all others
 		x := e.exchange(w[0])
 		for _, r := range x.all() {

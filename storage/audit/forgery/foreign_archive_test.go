@@ -11,10 +11,10 @@ import (
 	"curtsy/storage/audit"
 )
 
-// strange is the same crawl as another crawler would have archived it: without our metadata, without a ledger.
-type strange struct{ *evidence }
+// otherArchive is the same crawl as another crawler would have archived it: without our metadata, without a ledger.
+type otherArchive struct{ *evidence }
 
-func stranger(e *evidence) strange {
+func foreignArchive(e *evidence) otherArchive {
 	e.book, e.alien = nil, true
 	for _, x := range e.exchanges("") {
 		e.drop(x.metadata)
@@ -37,7 +37,7 @@ func stranger(e *evidence) strange {
 			r.block = strings.Replace(r.block, "User-Agent: curtsy/1", "User-Agent: Otherbot/2", 1)
 		}
 	}
-	return strange{e}
+	return otherArchive{e}
 }
 
 func (e *evidence) answerOf(ask *record) *record {
@@ -49,13 +49,13 @@ func (e *evidence) answerOf(ask *record) *record {
 	return nil
 }
 
-func (s strange) show() trial {
+func (s otherArchive) show() trial {
 	path := s.t.TempDir() + "/other.warc"
 	s.put(path, s.archive())
 	return trial{o: audit.Options{Files: []string{path}}}
 }
 
-func (s strange) pair(url string) (ask, answer *record) {
+func (s otherArchive) pair(url string) (ask, answer *record) {
 	s.t.Helper()
 	for _, r := range s.records {
 		if r.is("request") && r.get("WARC-Target-URI") == url {
@@ -68,7 +68,7 @@ func (s strange) pair(url string) (ask, answer *record) {
 	return ask, answer
 }
 
-func (s strange) hurry(host string, span time.Duration) {
+func (s otherArchive) hurry(host string, span time.Duration) {
 	var all []*record
 	for _, r := range s.records {
 		if strings.HasPrefix(r.get("WARC-Target-URI"), host) {
@@ -82,7 +82,7 @@ func (s strange) hurry(host string, span time.Duration) {
 	}
 }
 
-func (s strange) reverse(host string) {
+func (s otherArchive) reverse(host string) {
 	var at []int
 	for i, r := range s.records {
 		if url := r.get("WARC-Target-URI"); strings.HasPrefix(url, host) && !strings.HasSuffix(url, "/robots.txt") {

@@ -97,7 +97,7 @@ func (e *evidence) exchange(name string) exchange {
 	case name == "revisit":
 		x = e.revisit()
 	case e.alien:
-		x.ask, x.answer = strange{e}.pair(urlOf(name))
+		x.ask, x.answer = otherArchive{e}.pair(urlOf(name))
 	case first:
 		x = e.exchanges(urlOf(base))[0]
 	default:
@@ -398,7 +398,7 @@ func (e *evidence) shown(class string) trial {
 	var tr trial
 	switch class {
 	case foreign:
-		tr = strange{e}.show()
+		tr = otherArchive{e}.show()
 	case inPackage:
 		tr = e.pack.show(e.t)
 	default:

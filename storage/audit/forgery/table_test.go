@@ -143,7 +143,7 @@ func TestTheAuditFindsEachForgery(t *testing.T) {
 			e := readEvidence(t, dir)
 			switch r.class {
 			case foreign:
-				stranger(e)
+				foreignArchive(e)
 			case inPackage:
 				e.pack = pack(t, e, seedOf("the operator's"))
 			}
@@ -203,7 +203,7 @@ func honest(t *testing.T, dir string, head *checkpoint.Checkpoint) {
 	for name, tr := range map[string]trial{
 		"packed":    pack(t, readEvidence(t, dir), seedOf("the operator's")).show(t),
 		"the crawl": directory(dir), "written again": directory(e.write()), "with a log that all share": directory(dir), "with logs that overlap": directory(dir),
-		"with a log that all share, and that names them": directory(dir), "of another crawler": stranger(readEvidence(t, dir)).show(),
+		"with a log that all share, and that names them": directory(dir), "of another crawler": foreignArchive(readEvidence(t, dir)).show(),
 	} {
 		switch name {
 		case "of another crawler":
@@ -361,7 +361,7 @@ func bundleOf(t *testing.T, dir string) string {
 
 func TestThePoliteCrawlBreaksNoPractice(t *testing.T) {
 	dir := crawl(t)
-	foreign := stranger(readEvidence(t, dir)).show().o.Files
+	foreign := foreignArchive(readEvidence(t, dir)).show().o.Files
 	for name, files := range map[string][]string{"ours": {filepath.Join(dir, "warc", "curtsy-00000.warc.gz")}, "another's": foreign} {
 		t.Run(name, func(t *testing.T) {
 			j := cbcp.New(cbcp.Published{})
