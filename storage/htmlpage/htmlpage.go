@@ -16,7 +16,7 @@ var head string
 // Style returns the style sheet.
 func Style() string { return style }
 
-// Mark is in the first 200 bytes of the pages of a generator.
+// Mark returns the element that is in the first 200 bytes of a generator's pages.
 func Mark(generator string) string { return `<meta name="generator" content="` + generator + `">` }
 
 // Document describes a page to the template "head".
@@ -24,7 +24,7 @@ type Document struct {
 	Title string
 	// Generator is the command that writes the page; "" for a page of the dashboard, which has the style sheet as a file.
 	Generator string
-	// Scripts are the digests of scripts that the page may run, as of "sha256-…" (CSP 3).
+	// Scripts are the digests of the scripts that the page may run, as in "sha256-…" (CSP 3).
 	Scripts []string
 }
 
