@@ -164,16 +164,16 @@ func Seconds(s float64) string {
 	return strconv.FormatFloat(ms/1000, 'f', 3, 64) + " s"
 }
 
-// RoughDuration formats d for users in at most two units: 1.5 s, 12 min, 2 h 50 min, 3 days. Below 10 s it rounds down, so
-// that a delay never looks too long.
+// RoughDuration formats d for users in at most two units: 1.5 s, 12 min, 2 h 50 min, 3 days. Below 2 min it rounds whole
+// microseconds down, so that a delay never looks longer than it was.
 func RoughDuration(d time.Duration) string {
 	switch {
 	case d < 0:
 		return "–"
 	case d < 10*time.Second:
-		return strconv.FormatFloat(d.Truncate(100*time.Millisecond).Seconds(), 'f', -1, 64) + " s"
+		return strconv.FormatFloat(d.Round(time.Microsecond).Truncate(100*time.Millisecond).Seconds(), 'f', -1, 64) + " s"
 	case d < 2*time.Minute:
-		return strconv.FormatFloat(d.Seconds(), 'f', 0, 64) + " s"
+		return strconv.Itoa(int(d.Round(time.Microsecond)/time.Second)) + " s"
 	case d < time.Hour-time.Minute/2:
 		return strconv.FormatFloat(d.Minutes(), 'f', 0, 64) + " min"
 	case d < 48*time.Hour:

@@ -96,7 +96,7 @@ func TestSizesAreWrittenToTheByte(t *testing.T) {
 
 func TestRoughDuration(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		-1: "–", 0: "0 s", 999 * time.Millisecond: "0.9 s", 9999 * time.Millisecond: "9.9 s", 10 * time.Second: "10 s", 119 * time.Second: "119 s",
+		-1: "–", 0: "0 s", 999 * time.Millisecond: "0.9 s", 9999 * time.Millisecond: "9.9 s", 29999 * time.Millisecond: "29 s", time.Duration(4.1*1e9) - 1: "4.1 s", 119 * time.Second: "119 s",
 		2 * time.Minute: "2 min", time.Hour - time.Second: "1 h 0 min", 170 * time.Minute: "2 h 50 min", 60 * time.Hour: "2 days",
 	} {
 		assert.Equal(t, want, RoughDuration(d), d)
