@@ -8,9 +8,10 @@ import (
 	"time"
 )
 
-// Run calls run, which runs a package's tests, with an empty home directory, so that the user's files stay untouched, in a
-// time zone far from UTC, which shows times that are printed as local ones, and with a temporary directory that it removes. The latter is in memory if there is room, since some tests create thousands of
-// files; with CURTSY_LONG it is on disk, since full sizes take gigabytes.
+// Run calls run, which runs a package's tests, with an empty home directory, so that the user's files stay untouched, and
+// a temporary directory that it removes. The latter is in memory if there is room, since some tests create thousands of
+// files; with CURTSY_LONG it is on disk, since full sizes take gigabytes. The time zone is far from UTC, so that tests
+// find local times in output.
 //
 // Unless GOGC is set, garbage collection waits for four times the live memory, also in processes that the tests start:
 // most leave garbage and keep little.
