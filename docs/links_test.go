@@ -146,8 +146,8 @@ var unidiomatic = []struct {
 	{"in vain", "without success", regexp.MustCompile(`\bin vain\b|\bhardly any\b|\bsay for\b|\bneed be\b|\bmay be of\b`)},
 }
 
-// TestProse_PlainEnglish checks pages, help, messages and templates against unidiomatic. testdata/prose.txt allows those of earlier
-// texts; -update lowers the numbers.
+// TestProse_PlainEnglish searches pages, help, messages and templates for unidiomatic. testdata/prose.txt allows those
+// of earlier texts; -update lowers the numbers.
 func TestProse_PlainEnglish(t *testing.T) {
 	t.Parallel()
 	const list = "testdata/prose.txt"

@@ -448,7 +448,7 @@ type Warning struct {
 	Text         string
 }
 
-// maxWarnings bounds the warnings of a File: a hostile one could have a hundred bytes of warning for each two of the file.
+// maxWarnings bounds the warnings of a File: a hostile one could cause 100 bytes of warning for each two of the file.
 const maxWarnings = 1000
 
 const quoted = 60 // bytes of a line that a warning repeats

@@ -691,7 +691,7 @@ var leaseRules = []rule{
 		s.Add(s.Links("b/0")) // a cancelled call does not poison
 		s.Turn(1)
 	}},
-	// Crawls a binary tree of pages, each on another host than its parent: page n links to 2n+1 and 2n+2, and to its parent.
+	// Crawls a binary tree of pages, each on another host than its parent: page n links to 2n+1, 2n+2 and its parent.
 	{Name: "end: many workers follow links to the end, each page once, and all see Drained", Test: func(s *Stage) {
 		const size, workers = 300, 8
 		page := func(n int) string { return fmt.Sprintf("h%d/%d", n%7, n) }
