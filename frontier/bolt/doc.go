@@ -29,7 +29,7 @@
 //	seen, hosts, retries        knowledge of URLs, of authorities, of tasks that were claimed before
 //	queue (one of each host)    which task is next
 //	scheduler, leases, waiting  which host is next, which turns are out, which claims wait
-//	suspects, caps              tasks that must not be given now, and room for more
+//	suspects, caps              tasks that must not be given now, candidates without room
 //	groups, writer              applied changes that are not durable, and the goroutine that commits them
 //	blocks                      texts, read for turns
 //

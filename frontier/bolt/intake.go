@@ -216,9 +216,9 @@ func (cs *caps) bytes() int64 {
 	return n
 }
 
-// checkSize stops turns when only the reserve is left. An estimate may be too high: it stops turns only
-// until the next commit, which is then urgent, has shown the size of the file. So the
-// last 64th is not approached in smaller and smaller steps.
+// checkSize stops turns when only the reserve is left. An estimate may be too high: it stops turns only until the next
+// commit, which is then urgent, has shown the size of the file. A file within a 64th of MaxSize before the reserve
+// stops them for this opening: it would otherwise approach the reserve in smaller and smaller steps.
 func (cs *caps) checkSize() {
 	most := cs.options.MaxSize
 	if most == 0 || cs.groups.readOnly {

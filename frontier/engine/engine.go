@@ -141,7 +141,7 @@ func CutShort(locator string) (bool, error) {
 }
 
 // Compact rewrites a frontier that no crawl holds without superseded records, with forget also without the texts of
-// fetched and redirected URLs, and returns its size before and after.
+// records of only fetched and redirected URLs, and returns its size before and after.
 func Compact(ctx context.Context, locator string, forget bool) (before, after int64, err error) {
 	path, err := embeddedFile(locator)
 	if err != nil {

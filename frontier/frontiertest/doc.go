@@ -77,8 +77,8 @@
 //     turn that was kept and then expired has had no last Finish: it is stale.
 //   - ClaimAuthority leases a parked authority whose wait is over.
 //   - Robots state or memory over their bounds is a mistake of the caller: Finish returns an error that names the
-//     authority, applies none of the call's results, and the frontier stays usable. So it does after ErrNotDue and
-//     ErrNoBlob, which are answers.
+//     authority, applies none of the call's results, and the frontier stays usable, as it does after ErrNotDue
+//     and ErrNoBlob, which are answers.
 //   - MaxURLs and MaxURLsPerAuthority count candidates that became tasks, seeds among them. A refused candidate
 //     neither counts nor is capped, and a URL that is known is Known, not Capped.
 //   - After an unclean stop Options.RestartPace applies, for that long after the opening, to every authority, known or

@@ -121,9 +121,9 @@ func TestClock_BackAndForthKeepsRobotsYoung(t *testing.T) {
 		"and its robots.txt is old by all dates": {at: 25 * h, want: "robots-expired"},
 		"nor is it older than it was":            {at: -h / 2, want: "robots-expired"},
 		"a kill lost the requests in between":    {between: robots(old), at: h},
-		"and robots.txt was another meanwhile":   {between: robots(fresh), at: h, path: "/new"},
+		"and robots.txt changed in between":      {between: robots(fresh), at: h, path: "/new"},
 		"a URL that the old one forbids":         {between: robots(fresh), at: h, path: "/old", want: "disallowed verdict"},
-		"the one of meanwhile is old":            {between: robots(old), at: h, latest: true, want: "robots-expired"},
+		"the one in between is old":              {between: robots(old), at: h, latest: true, want: "robots-expired"},
 		"more requests in between than a kill loses": {between: func(a *archive, _ string) {
 			id := a.add(fetch{url: site + "/robots.txt", at: -25*h + 5*s, body: old})
 			for i := range 2 {

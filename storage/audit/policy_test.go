@@ -107,7 +107,7 @@ func TestPolicy_KillForgetsLatestOnly(t *testing.T) {
 			t.Errorf("after %d exchanges: forgotten %v, used %v", heard, host.forgot, host.policy.used)
 		}
 		host.Heard(true)
-		assert.Equalf(t, heard <= evidence.AtKill, host.forgot, "after %d exchanges: only robots.txt does not use forgotten rules", heard)
+		assert.Equalf(t, heard <= evidence.AtKill, host.forgot, "after %d exchanges: a request for robots.txt does not use forgotten rules", heard)
 		host.Heard(false)
 		assert.Falsef(t, host.forgot, "after %d exchanges: a page was requested since", heard)
 	}

@@ -118,7 +118,7 @@ func (j *judge) request(e *evidence.Exchange, asker string) {
 	}
 	if j.m.Ours() {
 		j.promised(e)
-	} else if s := e.Sent.Secrets; s != "" { // no standard forbids it; it is noted
+	} else if s := e.Sent.Secrets; s != "" { // no standard forbids it, but the site may have known the client
 		f := e.Finding(finding.Credentials, "no cookies and no credentials (politeness rule 3)",
 			"the request has the fields "+s)
 		f.Note = !j.m.Strict

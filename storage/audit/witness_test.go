@@ -146,7 +146,7 @@ func TestAudit_RedactedResponsesMaySetDelay(t *testing.T) {
 		"the floor":   {steps: []step{first, floor(s/2, fast, "")}, gone: before("/1", 3, 3), want: "gap"},
 		"Crawl-delay": {rules: "User-agent: *\nCrawl-delay: 5\n", steps: []step{first, floor(2*s, fast, "")}, gone: before("/1", 3, 3), want: "gap gap-told"},
 		"a Crawl-delay that was read for another host": {steps: []step{first, {9 * s, fast, "", 9 * s, storage.ByCrawlDelay}}, gone: before("/1", 1, 1)},
-		"a Crawl-delay without a request":              {steps: []step{first, {9 * s, fast, "", 9 * s, storage.ByCrawlDelay}}, want: "gap-told"},
+		"a Crawl-delay of no robots.txt":               {steps: []step{first, {9 * s, fast, "", 9 * s, storage.ByCrawlDelay}}, want: "gap-told"},
 	} {
 		a, at := ours(t), time.Duration(0)
 		for i, x := range c.steps {

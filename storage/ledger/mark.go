@@ -97,7 +97,7 @@ const (
 type Redaction struct {
 	Extent  string           `json:"extent"`         // ExtentBodies or ExtentAll
 	Reason  string           `json:"reason"`         // in the operator's words; may be empty
-	Subject string           `json:"subject_sha256"` // of a salt, a newline, and the request
+	Subject string           `json:"subject_sha256"` // of a salt, a newline, and the subject (storage/redact.Digest)
 	Records []RedactedRecord `json:"records"`
 	Entries []int64          `json:"entries"` // indexes of the lines that are stubs
 	Files   []RedactedFile   `json:"files"`
@@ -531,12 +531,12 @@ const (
 	ActGoOn         = "unpause"      // the end of a pause
 	ActDrain        = "drain"        // the run ends when the exchanges under way have
 	ActPark         = "park"         // a host gets no turn
-	ActRelease      = "release"      // the end of that, or of a drop; or a host that was backing off is open again
+	ActRelease      = "release"      // the end of that or of a drop; a refused or retired host opens; held URLs are retried
 	ActDrop         = "drop"         // pending URLs of a host are closed, all or some
-	ActRetry        = "retry"        // closed or suspended URLs are tried again
+	ActRetry        = "retry"        // closed URLs or hosts are tried again
 	ActSeeds        = "add seeds"    // the scope is extended to them
-	ActMaxPages     = "max-pages"    // the budget is another
-	ActMaxPerHost   = "max-per-host" // a changed limit
+	ActMaxPages     = "max-pages"    // a changed budget
+	ActMaxPerHost   = "max-per-host" // a changed budget, like the next four
 	ActMaxPerDomain = "max-per-domain"
 	ActMaxPerTag    = "max-per-tag"
 	ActMaxBytes     = "max-bytes"
@@ -544,7 +544,7 @@ const (
 	ActStopWhen     = "stop-when" // the conditions are others
 	ActWindow       = "window"    // the window is another
 	ActInclude      = "include"   // a pattern of the scope came, or went
-	ActExclude      = "exclude"   // a changed pattern
+	ActExclude      = "exclude"   // an exclusion pattern came, or went
 	ActDelay        = "delay"     // the pause of all hosts, or of some, is longer
 	ActOptOuts      = "opt-out"   // the opt-out lists were read again
 	maxAct          = 32          // of the name of an act, in octets
@@ -559,7 +559,7 @@ type Operator struct {
 	URLs     int64         `json:"urls,omitzero"`            // that it concerns, as far as that was known
 	Note     string        `json:"note,omitzero"`            // in the operator's words; may be empty
 	Hosts    string        `json:"whom,omitzero"`            // of ActDelay: a name, "*.example.org" for all below a name, or "*"
-	Delay    time.Duration `json:"delay_ms,omitzero"`        // a changed delay from here on
+	Delay    time.Duration `json:"delay_ms,omitzero"`        // of ActDelay: the delay from here on
 	Settings string        `json:"settings_sha256,omitzero"` // of the settings from here on; empty where they stay
 }
 

@@ -361,7 +361,7 @@ func Last(dir string) iter.Seq2[storage.Line, error] {
 	})
 }
 
-// Told returns those of the named files that the ledger in dir has marks of. It reads back from the last segment.
+// Told returns the named files with marks in the ledger in dir. It reads back from the last segment until it has all.
 func Told(dir string, names ...string) (map[string]bool, error) {
 	marked := map[string]bool{}
 	backward := func(all []int) []int { slices.Reverse(all); return all }

@@ -58,7 +58,7 @@ func TestOpen_RebuildsTilesAndHosts(t *testing.T) {
 				c.do(t, dir)
 				w := open(t, Options{Dir: dir, SegmentSize: size, Signer: testKey(1)})
 				if repairs := strings.Join(w.Repairs(), "\n"); c.want == "" && repairs != "" || !strings.Contains(repairs, c.want) {
-					t.Errorf("printed %q, want %q", repairs, c.want)
+					t.Errorf("repairs %q, want %q", repairs, c.want)
 				}
 				write(t, w, numbered(9))
 				closing(t, w)

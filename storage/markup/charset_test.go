@@ -92,7 +92,7 @@ func TestDeclare(t *testing.T) {
 		{"in the head", HTML, "text/html; charset=iso-8859-1", "<!doctype html><html lang=x><head><title>\xE9", "<!doctype html><html lang=x><head><meta charset=\"windows-1252\"><title>\xE9"},
 		{"before a meta element that the header overruled", HTML, "text/html; charset=koi8-r", "<head><meta charset=utf-8>\xE9", "<head><meta charset=\"koi8-r\"><meta charset=utf-8>\xE9"},
 		{"behind the doctype", HTML, "text/html; charset=koi8-r", " <!-- x --><!DOCTYPE html>\n\xE9", " <!-- x --><!DOCTYPE html><meta charset=\"koi8-r\">\n\xE9"},
-		{"not at its place", HTML, "text/html; charset=koi8-r", "<meta http-equiv=content-type content='text/html;charset=koi8-r'>\xE9", "<meta http-equiv=content-type content='text/html;charset=koi8-r'>\xE9"},
+		{"not if the page declares it", HTML, "text/html; charset=koi8-r", "<meta http-equiv=content-type content='text/html;charset=koi8-r'>\xE9", "<meta http-equiv=content-type content='text/html;charset=koi8-r'>\xE9"},
 		{"not of ASCII", HTML, "text/html; charset=koi8-r", "<p>x", "<p>x"},
 		{"a guess", HTML, "text/html", "<p>\xC3\xA9 x", "<meta charset=\"utf-8\"><p>\xC3\xA9 x"},
 		{"a mark for UTF-16", HTML, "text/html; charset=utf-16le", "<\x00p\x00>\x00", "\xFF\xFE<\x00p\x00>\x00"},

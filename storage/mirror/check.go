@@ -38,7 +38,7 @@ type Broken struct {
 	Reason  Reason `json:"reason"`
 	Detail  string `json:"detail,omitempty"`
 	// Wrong reports a defect of the mirror: a missing file, or an absolute reference to a URL that has a file or would
-	// have one without a damaged record.
+	// have one if its record were not damaged.
 	Wrong bool `json:"wrong,omitempty"`
 }
 

@@ -44,7 +44,7 @@ func TestKind_ByName(t *testing.T) {
 	} {
 		assert.Equal(t, want, tree[name], name)
 	}
-	assert.EqualValues(t, 2, missingOf(t, dir)["http://a.test/o.js"].Scripts, "a module's name is not listed")
+	assert.EqualValues(t, 2, missingOf(t, dir)["http://a.test/o.js"].Scripts, "the names in a module are not listed")
 	edit(t, filepath.Join(Tree(dir), "a.test", "d", "manifest.json"), `{"icons":[{"src":"../j.png"}]}`)
 	wrong, _ := brokenOf(t, dir)
 	assert.Truef(t, len(wrong) == 1, "a check finds %v", wrong)

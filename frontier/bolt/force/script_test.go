@@ -139,7 +139,7 @@ func openAndReport(file string) (*bolt.Frontier, error) {
 func runScript(ctx context.Context, file string) error {
 	f, err := openAndReport(file)
 	if err != nil {
-		return nil // opened has reported it
+		return nil // openAndReport has reported it
 	}
 	for i, step := range newScript().steps {
 		if i == armedAt {

@@ -327,7 +327,7 @@ type visited struct {
 
 	copies  copies
 	clients map[string]*client
-	gaps    pauses.Sample // in whole seconds, rounded up by one
+	gaps    pauses.Sample // upper bounds: whole seconds between two lines, plus one
 }
 
 // client is an address of the crawler, or the crawler, if its addresses are known.

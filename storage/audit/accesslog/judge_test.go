@@ -84,7 +84,7 @@ func TestJudge_LogOnly(t *testing.T) {
 		"no robots.txt then":             {lines: []logLine{yesterday, {at: 0, target: "/robots.txt", status: 404}, {at: 100, target: "/no", status: 200}}, open: "gap"},
 		"too fast":                       {lines: append([]logLine{yesterday, robots}, quick...), want: "gap", open: "gap"},
 		"as fast as allowed":             {lines: append([]logLine{yesterday, robots}, slow...), open: "gap"},
-		"slower than Floor allows":       {lines: append([]logLine{yesterday, robots}, slow...), change: func(o *JudgeOptions) { o.Floor = 3 * time.Second }, want: "gap", open: "gap"},
+		"faster than Floor allows":       {lines: append([]logLine{yesterday, robots}, slow...), change: func(o *JudgeOptions) { o.Floor = 3 * time.Second }, want: "gap", open: "gap"},
 		"two crawlers of one name":       {lines: append([]logLine{yesterday, robots, {at: 11, target: "/", status: 200, client: "203.0.113.1"}, {at: 12, target: "/", status: 200, client: "203.0.113.2"}}, slow...), open: "gap"},
 		"another method":                 {lines: []logLine{yesterday, robots, {at: 3, target: "/a", status: 200, method: "POST"}}, want: "method", open: "gap"},
 		"right after a 503":              {lines: []logLine{yesterday, robots, {at: 3, target: "/a", status: 503}, {at: 6, target: "/b", status: 200}}, open: "gap retry-after"},

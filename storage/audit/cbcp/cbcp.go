@@ -127,7 +127,7 @@ func (j *Judge) Conclude(r *audit.Result, names map[string]string) *Result {
 	return out
 }
 
-// Published is what the operator publishes about the crawler, in copies given to the audit, which ignores the URL.
+// Published is what the operator publishes about the crawler, in copies given to the audit, which requests no URL.
 type Published struct {
 	Page       string   // the file with the crawler's page; "" for none
 	Text       string   // its visible text

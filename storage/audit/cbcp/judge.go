@@ -135,7 +135,7 @@ type visit struct {
 
 const (
 	oftenMax = 2  // exchanges with a URL in the day after a usable answer
-	loopMax  = 20 // exchanges with a URL in all: browsers also give up a redirect so
+	loopMax  = 20 // exchanges with a URL in all: browsers give up redirects after as many
 )
 
 func (f *facts) key(url string) uint64 { return maphash.String(f.seed, url) }

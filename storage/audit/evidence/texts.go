@@ -17,7 +17,7 @@ import (
 	"curtsy/storage/audit/finding"
 )
 
-// Store keeps the texts of robots.txt in a temporary file, each once, and parses of some of them in memory.
+// Store keeps the texts of robots.txt in a temporary file, each once, and the readings of some in memory.
 type Store struct {
 	f     *os.File
 	n     int64
@@ -45,7 +45,7 @@ type pace struct {
 	Rate  float64 // seconds by Request-rate; 0 without one
 }
 
-// maxReadings bounds the readings in memory, in bytes; maxTexts the texts that can be found only by their digest.
+// maxReadings bounds the readings in memory, in bytes; maxTexts the texts that Put and Find know by digest.
 const (
 	maxReadings = 16 << 20
 	maxPaces    = 1 << 16

@@ -31,7 +31,7 @@ type Host struct {
 	answers     answers
 	spaced      time.Duration // the space between requests that RateLimit requires
 	spacedUntil time.Time
-	emptied     time.Duration // the time of the last RateLimit with an exhausted quota
+	emptied     time.Duration // how long the quota was exhausted by the last RateLimit
 	spacedFor   int           // exchanges since that field, at most evidence.AtKill
 	was         terms         // that were due before the last exchange
 	row         pauses.Row    // its exchanges, one after the other
@@ -49,7 +49,7 @@ type Host struct {
 	daily     []time.Time // requests of the last day, where the archive declares how many there may be
 	dailyLost int         // those of them that kills may have made the crawl forget
 
-	Reduced bool // a redacted response may have required a rest
+	Reduced bool // a response that the packer left out may have required a rest
 
 	// An exchange was taken down since a RateLimit was archived, or a robots.txt: it may have had another.
 	lostLimit, lostRobots bool
@@ -176,7 +176,7 @@ func (h *Host) Whole(authority string) (f finding.Finding, short bool) {
 // response times and RateLimit are unknown. All else binds, also the last remaining response times.
 type Taken struct {
 	Before int // exchanges with the host since the last one in the archive, at most
-	InAll  int // exchanges in all, at most
+	InAll  int // redacted exchanges with the host in all, at most
 }
 
 // mostTaken bounds those between two exchanges: three unknown of five response times make any median possible.

@@ -352,7 +352,7 @@ type taken struct {
 
 	origin  string
 	counted bool                 // the map is that of the last checkpoint
-	missing map[hostmap.Hash]int // lines that the map counts and the ledger lacks, of hosts that keep some
+	missing map[hostmap.Hash]int // lines that the map counts and the ledger lacks; only hosts with some
 	before  map[[16]byte]int     // stubs since the line before of its host, by the keys of rows
 	full    bool                 // there are too many of these
 }
@@ -434,7 +434,7 @@ func (t *taken) read(ctx context.Context, dir string, maps []*ledger.Mark, bodie
 
 func (t *taken) key(url string) hostmap.Hash { return hostmap.Key(t.origin, hostmap.Host(url)) }
 
-// of returns the maximum of redacted exchanges with the host of a URL.
+// of returns the maximum number of redacted exchanges with the host of a URL.
 func (t *taken) of(url string) int {
 	if !t.counted {
 		return t.exchanges

@@ -223,7 +223,7 @@ type vouching struct {
 	found     finding.Report
 	forks     []fork
 	good      int64                   // the largest size of a checkpoint that is signed, and of these lines
-	vouchers  map[string]bool         // vouchers
+	vouchers  map[string]bool         // those in Lodged, by kind and name
 	cosigners map[checkpoint.Key]bool // witnesses that cosigned a checkpoint, be it of these lines or not
 	last      map[string]int          // index in Lodged of the last time, for each repeated voucher
 }
