@@ -221,7 +221,7 @@ func (c *exchanger) lock(v *visit) (wait time.Duration, err error) {
 	return c.resting(v) // under the lock, so that no other crawl can get a new back-off
 }
 
-// resting applies a back-off that the host asked another crawl or command of this user for, and returns its length.
+// resting applies a back-off that the host asked another crawl or command of this user for, and returns the rest of it.
 func (c *exchanger) resting(v *visit) (wait time.Duration, err error) {
 	if v.locks == nil {
 		return 0, nil

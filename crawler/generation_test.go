@@ -226,7 +226,7 @@ func TestRule21_PagesAreAskedForOnCondition(t *testing.T) {
 		w.wantChange("/star", "fetched", string(storage.ChangeUnchanged), "") // "*" is not a tag
 		w.wantChange("/moved", "redirected", string(storage.ChangeChanged), "")
 		w.wantChange("/stays", "redirected", string(storage.ChangeUnchanged), "")
-		w.wantChange("/noarchive", "fetched", string(storage.ChangeUnchanged), "") // without a body, only the status is compared
+		w.wantChange("/noarchive", "fetched", string(storage.ChangeUnchanged), "") // no archived body: no condition is sent
 		w.wantChange("/new", "fetched", string(storage.ChangeNew), "")
 		w.wantChange("/unlinked", "", "")
 		for _, k := range w.archive.records {

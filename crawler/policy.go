@@ -288,7 +288,7 @@ func (c *policies) notePolicyRest(v *visit, l *storage.Line, w gate.Request, ex 
 	}
 }
 
-// learn applies an exchange for robots.txt to the host's policy, and returns the next need.
+// learn applies an exchange for robots.txt to the host's policy, and returns the next Need of the policy.
 func (c *policies) learn(v *visit, ex gate.Answer, now time.Time) (need robots.Need) {
 	before, failures := v.state.Fetched(), v.state.Failures()
 	v.state, need = c.gate.Terms.Next(v.state, v.turn.Authority.Origin(), ex.Exchange, now)

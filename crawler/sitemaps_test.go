@@ -139,7 +139,7 @@ func TestSitemaps_Requests(t *testing.T) {
 			[]*crawltest.Site{mapped("b.test", "Sitemap: http://b.test/s.xml\n", map[string]string{"/s.xml": listOf("http://b.test/p1")})},
 			nil, map[string]string{"b.test": "/p1 /s.xml"}, 0,
 		},
-		{ // another host may name a sitemap of an index, which is not one that the operator named
+		{ // another host may name a sitemap of an index; the index of the operator does not make it the operator's
 			"those of an index are named one by one", "http://a.test/ http://b.test/",
 			[]*crawltest.Site{
 				mapped("a.test", "", map[string]string{

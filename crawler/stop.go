@@ -195,7 +195,7 @@ func (c *stopper) inFlight(ctx context.Context, a canon.Authority, seat *record.
 	}
 }
 
-// dialled reports whether there was more than a lookup, which the host may have noticed.
+// dialled reports whether there was more than a lookup, so that the host may have noticed the exchange.
 func dialled(ex *fetch.Exchange) bool { return ex.Addr.IsValid() || len(ex.Request) > 0 }
 
 // outlasted reports whether the end of the lease cut an exchange.

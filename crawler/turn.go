@@ -57,7 +57,7 @@ func (c *Crawl) oneTurn(ctx, going context.Context, leave func()) (pages int64, 
 }
 
 // take runs process in a claimed turn, and always finishes the turn, unless curtsy's own state fails. The context ends
-// at two thirds of the lease, so that its exchange is recorded before another worker may send a request to the host.
+// at two thirds of the lease, so that the exchange is recorded before another worker may send a request to the host.
 func (c *Crawl) take(ctx context.Context, slot *record.Slot, t frontier.Turn, process func(context.Context, *visit) (*gate.Request, error)) (pages int64, err error) {
 	v, err := c.visit(t)
 	if err != nil {
@@ -403,7 +403,7 @@ func (v *visit) begin() {
 	v.start, v.seeds = handedIn{v.state, v.memory.Source}, nil
 }
 
-// resultPool reuses the memory of results, which is safe because a frontier does not keep one. Its methods may be
+// resultPool reuses the memory of results, which is safe because a frontier keeps no part of one. Its methods may be
 // called concurrently.
 type resultPool struct{ free sync.Pool }
 

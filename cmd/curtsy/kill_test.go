@@ -376,7 +376,7 @@ func TestAURLThatKillsTheProcessIsSetAside(t *testing.T) {
 			}
 		}
 	}
-	assert.Equal(t, 1, set, "lines of the ledger record the closed URLs")
+	assert.Equal(t, 1, set, "lines of the ledger record the quarantined URL")
 	clean(t, dir)
 	inside(t, "frontier", "retry", "--reason", "quarantined", dir).want(t, cli.ExitDone)
 	reopened(t, dir)

@@ -369,7 +369,7 @@ const EmptyWithoutScript = "empty without JavaScript"
 const (
 	PrefixLinks      = "links: "           // links of pages that are not candidates, by reason
 	PrefixUnparsed   = "unparsed: "        // fetched documents that were not read completely, by reason
-	PrefixFailures   = "failures: "        // failed exchanges, robots.txt included, by class, even if a retry succeeded
+	PrefixFailures   = "failures: "        // exchanges that a host failed, robots.txt included, by class, even if retried
 	PrefixScripts    = "named by script: " // URLs that only scripts name, by outcome
 	PrefixChanges    = "changes: "         // URLs, by their change since the generation before
 	PrefixUnanswered = "unanswered seed "  // seeds without a usable response, one each

@@ -80,7 +80,7 @@ func TestAControlFileWithoutATokenIsDamaged(t *testing.T) {
 	}
 }
 
-// A received directory may have a control file with a known token: only snapshot names return, to be read and removed.
+// With a known token in a received directory, only names of snapshots are returned: they are to be read and removed.
 func TestSnapshot_NameIsTheClients(t *testing.T) {
 	for _, name := range []string{"frontier.db", "", ".", "..", "../x", "crawl.toml", SnapshotPrefix + "x.db", NewSnapshot()} {
 		dir := t.TempDir()

@@ -368,7 +368,7 @@ func noted(r *http.Request) context.Context {
 	return Noted(r.Context(), r.URL.Query().Get(paramNote))
 }
 
-// ParseHost reads "name", "name:port" or "scheme://name"; a final slash is allowed. exact: one authority matches.
+// ParseHost reads "name", "name:port" or "scheme://name", even with a final slash. exact: only one authority matches.
 func ParseHost(name string) (a canon.Authority, exact bool, err error) {
 	text, schemed := name, strings.Contains(name, "://")
 	if !schemed {

@@ -75,7 +75,7 @@ func (p *Past) damaged(what string, why error) {
 	}
 }
 
-// isConclusive reports whether a capture shows the content of the URL. A 304 does only as a revisit.
+// isConclusive reports whether a capture shows the URL's content. A 304 does only as a revisit, which names a record.
 func isConclusive(l cdxj.Line) bool {
 	if l.Status == 304 {
 		return l.Mime == "warc/revisit"

@@ -103,7 +103,7 @@ type Settings struct {
 	Previews bool // also fetch preview pictures
 
 	MinInterval, MaxInterval time.Duration // between two visits of a page by a watch
-	Fresh                    float64       // target for the share of time that a page is fresh, by a watch
+	Fresh                    float64       // target share of the time for which a watch keeps a page fresh
 	Gather                   time.Duration // from one round of a watch to the next, at least
 
 	Hosts hostrule.Rules // overrides for single hosts; they can only make the crawl more polite

@@ -59,7 +59,7 @@ func begin(ctx context.Context, dir string, was *Settings, r *Round, before func
 	closed := false
 	defer func() {
 		if err != nil {
-			_ = removeNext(dir) // it must not fill a full disk
+			_ = removeNext(dir) // to free space: the disk may be full
 		}
 		if !closed {
 			err = errors.Join(err, old.Close())

@@ -308,7 +308,7 @@ func reset(conn net.Conn) {
 		case *net.TCPConn:
 			_ = c.SetLinger(0) // an error means that the connection is gone
 		}
-		_ = conn.Close() // the response is complete
+		_ = conn.Close() // no bytes follow
 		return
 	}
 }

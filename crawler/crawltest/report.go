@@ -78,13 +78,13 @@ const (
 	// Manners: GET and HEAD only, no cookies, no credentials.
 	Manners Rule = "manners"
 
-	// NoFollow: no request with only nofollow links to it.
+	// NoFollow: no request for a URL with only nofollow links to it.
 	NoFollow Rule = "nofollow"
 
 	// Traps: at most Trap.Most requests to each.
 	Traps Rule = "traps"
 
-	// Scope: no request without a link in scope to it.
+	// Scope: no request for a URL without a link in scope to it.
 	Scope Rule = "scope"
 
 	// Coverage: all reachable, allowed pages are fetched.
@@ -107,7 +107,7 @@ type Row struct {
 	Rule     Rule
 	Verdict  Verdict
 	Checked  int       // facts examined
-	Evidence string    // of the facts, or the first finding
+	Evidence string    // summary of the facts, or the first finding
 	Findings []Finding // violations, in order of time; empty unless Broken
 
 	// For the scoreboard: the number of the politeness rule, 0 for none, and its source, as "RFC 9309 2.3".

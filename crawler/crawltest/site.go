@@ -35,7 +35,7 @@ type Site struct {
 
 	Traps []Trap
 
-	// Handler answers all other requests than for Pages, Robots and Traps. Nil means 404. Coverage ignores its links.
+	// Handler answers requests that are not for Pages, Robots or Traps. Nil means 404. Coverage ignores its links.
 	Handler http.Handler
 
 	// Latency delays every response.

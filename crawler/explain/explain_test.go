@@ -183,7 +183,7 @@ func TestExplain_NamesTheTrap(t *testing.T) {
 		k.Settings.Traps.Template = 3
 		k.URL = parse(t, "http://a.test/p9")
 		k.Found.URL = k.URL
-		for range 900 { // no new event comes
+		for range 900 { // all pages have one shape
 			k.History.Turn(k.URL)
 			k.History.Brought(k.URL, 1, k.Settings.Traps)
 		}

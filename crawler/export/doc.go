@@ -9,7 +9,7 @@
 //	errors     the failures of the ledger, added up by authority and class
 //	headers    the archive, from its first record to its last
 //
-// A row whose record is unreadable gives the reason in its column problem. Others are counted by reason (Out.Left).
+// A row of an unreadable record has the reason in column problem. Input without a row is counted by reason (Out.Left).
 //
 // Rows come in the order of their table's key. Lines of indexes and large numbers of sums go through external sorts by SURT;
 // a few workers read the records in batches. Memory does not depend on the number of rows.

@@ -65,6 +65,6 @@
 //
 // Directives of meta elements and X-Robots-Tag fields are united; see Directives. The crawler obeys them.
 //
-// No content of a page is an error: a page that the parser refuses has no links, but Unparsed. An error means
-// that the body could not be read or that ctx is done.
+// No content of a page is an error: a page that the parser refuses has no links, but a reason in Unparsed. An error
+// means that the body could not be read or that ctx is done.
 package extract

@@ -88,7 +88,7 @@ func (l *connection) release() bool {
 	return l.unwatch() && l.conn.SetDeadline(time.Time{}) == nil
 }
 
-// wait sets the deadline of the next operation. If that fails, the connection is closed: the operation fails.
+// wait sets the deadline of the next operation. If that fails, the connection is closed, and the operation returns why.
 func (l *connection) wait(d time.Duration) {
 	t := time.Now().Add(d)
 	if l.end.Before(t) {

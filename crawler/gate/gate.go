@@ -53,7 +53,7 @@ func New(b blobs, token string, standard robots.Standard) *Gate {
 	return g
 }
 
-// Rules are the rules of a host: a rulebook for all binding tokens, or a verdict on everything. Zero rules allow none.
+// Rules are those of a host: a rulebook for all binding tokens, or a verdict on everything. The zero value allows none.
 type Rules struct {
 	Book *robots.Rulebook
 	All  robots.Verdict

@@ -78,8 +78,8 @@ func Network(addr netip.Addr) netip.Prefix {
 	return p
 }
 
-// Take requests a start at addr now. If it returns a wait, a gets no start, but a place in the queue. due is the time
-// when a was due, if it had to wait for this start.
+// Take requests a start at addr now. If it returns a wait, a gets no start, and keeps its place in the queue. due is
+// the time when a was due, if it had to wait for this start.
 func (p *Pacer) Take(a canon.Authority, addr netip.Addr) (wait time.Duration, due time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

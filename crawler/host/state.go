@@ -332,7 +332,7 @@ const (
 	lenURN = len("urn:uuid:xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx")
 )
 
-// packID appends an id to b; an unstorable one is omitted.
+// packID appends an id to b, unless it is empty or longer than maxID.
 func packID(b []byte, id string) []byte {
 	if u, err := uuid.Parse(id); err == nil && len(id) == lenURN && strings.ToLower(id) == id {
 		return append(append(b, idUUID), u[:]...)

@@ -305,7 +305,7 @@ func (r *reckoning) atLeast(takes float64, by, host string) {
 	}
 }
 
-// longest finds the cause of the duration before budgets, and returns the longest host.
+// longest finds the cause of the duration before budgets, and returns the host that takes longest.
 func (r *reckoning) longest() (longest *draft) {
 	var total float64
 	type sharing struct {

@@ -44,7 +44,7 @@ func FuzzReadPage(f *testing.F) {
 				assert.True(t, utf8.ValidString(v))
 				assert.Equal(t, squeeze(v), v)
 				if got, ok := p.has(what, v); !ok {
-					t.Errorf("%q is %q, but has %q", what, got, v)
+					t.Errorf("%q: published %q, want %q", what, got, v)
 				}
 			}
 		}

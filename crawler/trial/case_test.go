@@ -111,7 +111,7 @@ func TestAPoliteCrawlIsNeverAccused(t *testing.T) {
 			sum.steps++
 		}
 	}
-	assert.Emptyf(t, failed, "cases %d accuse a host: repeat a single one with CURTSY_CASE", failed)
+	assert.Emptyf(t, failed, "cases %d accuse the crawler: repeat a single one with CURTSY_CASE", failed)
 	t.Logf("%d cases, of %d with the clock set: %d hosts, %d exchanges, %d kills; %d verdicts, %d pauses, %d unprovable; %d logs confirm %d exchanges and do not cover %d",
 		cases, sum.steps, sum.hosts, sum.exchanges, sum.kills, sum.judged, sum.gaps, sum.unprovable, sum.logs, sum.confirmed, sum.uncovered)
 	t.Logf("%d acts of operators, %d pauses made longer", sum.acts, sum.raised)

@@ -64,7 +64,7 @@ type settings struct {
 	exclude  []string                                // that an operator has made
 	recorder func(storage.Recorder) storage.Recorder // nil for the plain archive
 
-	own      string // the value for hosts on loopback in the archive: own, without Floor, or none
+	own      string // own-sites in the archive: loopback, whose hosts then have no Floor, or none
 	keyFile  string // of the operator's key; empty for one that is all zeros
 	operator bool   // it is opened to change it, not to run
 }

@@ -56,7 +56,7 @@ func TestInit_EmptyLineKeepsAnswer(t *testing.T) {
 		in.kept.URL != "" || in.ranges != "" {
 		t.Errorf("%+v", in)
 	}
-	assert.Contains(t, output.String(), "Enter for: Ada\n", "the answer of before is not shown")
+	assert.Contains(t, output.String(), "Enter for: Ada\n", "the earlier answer is not shown")
 }
 
 func TestInit_SkipsQuestionsWithFlags(t *testing.T) {

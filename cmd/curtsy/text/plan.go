@@ -131,7 +131,7 @@ func robots(h plan.Host) string {
 	return s
 }
 
-// why describes the reason that forbids a seed.
+// why returns the reason why a seed is forbidden.
 func why(f plan.Forbidden) string {
 	switch f.By {
 	case plan.ByRobots:

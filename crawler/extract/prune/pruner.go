@@ -7,7 +7,7 @@
 //
 // Tree construction (HTML Standard 13.2.6) decides what may be removed:
 //
-//   - Not before the first text other than white space. After it the body has begun, and no frameset can replace it.
+//   - Nothing before the first text besides white space. After it the body has begun, and no frameset can replace it.
 //   - Then text, comments, and the tags of elements that only nest (dull). They decide what other dull elements end, and
 //     how often the parser re-opens a link; the order of the first mentions does not depend on them.
 //   - Elements that decide where others go, as those of tables, stay, and so do unknown ones. A dull element that stays
