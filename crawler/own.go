@@ -21,7 +21,7 @@ import (
 )
 
 // OwnerPath is the file that proves a public host to be the operator's own (politeness rule 18). The crawler requests it
-// through the gate, before the first page and again after a day; a redirect is no proof. The proof holds for that
+// through the gate, before the first page and again after a day; a redirect does not prove it. The proof holds for that
 // authority only, https at its default port, since another port may have another owner.
 const OwnerPath = "/.well-known/curtsy-owner.txt"
 

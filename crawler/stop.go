@@ -343,8 +343,8 @@ func (s *windowGate) next() time.Duration {
 	return min(max(until.Sub(now), time.Millisecond), time.Minute)
 }
 
-// Look begins or ends the pause. When no exchange is under way, the run ends if there is no URL to wait for, or if the
-// next opening is too far away.
+// Look begins or ends the pause. When no exchange is under way, the run ends if no URL is queued, a budget is
+// spent, or the next opening is too far away.
 func (s *windowGate) Look(ctx context.Context) error {
 	w := s.spans()
 	if len(w) == 0 {

@@ -29,7 +29,7 @@ type Exchange struct {
 	Oversize bool                // the body is longer than Body
 	Located  bool                // the caller has resolved the redirect: Location is the result
 	Location string              // with Located: the absolute URL of the redirect; empty when it is invalid
-	Failure  string              // why there is no complete response ("dns", "timeout", …); empty when there is one
+	Failure  string              // reason for an incomplete or missing response ("dns", "timeout", …); empty if it is complete
 }
 
 // Next is the Next of the zero Terms: RFC 9309 with the defaults.

@@ -649,7 +649,7 @@ func (f Stopped) tellQuarantined(ctx context.Context) error {
 	return f.tell(ctx, nil, func(e *evidence) error { return e.tellQuarantined(ctx, f.Frontier) })
 }
 
-// Mend completes archive, index and ledger after a kill, as a run does, with notes on torn ends.
+// Mend repairs archive, index and ledger after a kill, as a run does, and passes notes on torn ends to say.
 func (f Stopped) Mend(ctx context.Context, say func(Note)) error {
 	open, err := Entries(in(f.dir, ArchiveName), "", ".warc.gz.open")
 	if err != nil || len(open) == 0 {

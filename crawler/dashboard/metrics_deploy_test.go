@@ -63,7 +63,7 @@ func TestDeploy_MetricsThatAreNamedExist(t *testing.T) {
 	}
 	for _, asked := range append(expressions(t), string(deployed(t, "alerts.yml")), string(deployed(t, "alerts_test.yml"))) {
 		for _, name := range metricNames.FindAllString(asked, -1) {
-			assert.Truef(t, had[name], "there is no %s; it is used in\n%s", name, asked)
+			assert.Truef(t, had[name], "no metric is called %s, which is used in\n%s", name, asked)
 		}
 	}
 }

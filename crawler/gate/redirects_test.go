@@ -59,7 +59,7 @@ func TestRedirects_AnswersAreBoundedAndCollectedOnce(t *testing.T) {
 		t.Error("no room for another")
 	}
 	if _, ok := h.Collect(a.Authority(), "http://b.test/old"); ok || !h.HasRoom() || h.octets != 0 {
-		t.Error("an answer that is no longer needed was returned, or is still held")
+		t.Error("an obsolete response was returned, or is still held")
 	}
 	if _, ok := h.Next(a.Authority()); !ok {
 		t.Error("now there is room")

@@ -55,7 +55,7 @@ func TestRule14_TheField(t *testing.T) {
 	assert.Equal(t, 3*s, ReadRateLimit(http.Header{"Ratelimit": {`"a";r=1;t=2`, `"b";r=1;t=3`}}).Space, "two fields are one list")
 }
 
-// Whatever a site sends, no time is negative or over a year, and spacing lasts no longer than its quota.
+// For any field of a site, times are from 0 to a year, and spacing lasts at most as long as its quota.
 func FuzzRule14_TheFieldIsBounded(f *testing.F) {
 	f.Add(`"p";r=10;t=60, "q";r=0;t=1`)
 	f.Add(`"\"";r=3;t=31536000;pk=:AA==:`)

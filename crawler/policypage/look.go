@@ -33,7 +33,7 @@ type Answer struct {
 	Status    int
 	Type      string // media type
 	Body      []byte
-	Trouble   string // why there is no complete response, for people
+	Trouble   string // reason for an incomplete or missing response, for people
 	Silent    bool   // no response
 }
 

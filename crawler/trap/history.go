@@ -517,7 +517,7 @@ func ids(s string) []string {
 	return all
 }
 
-// group is the queries of a path, or the URLs of a template. Zero is no group.
+// group is the queries of a path, or the URLs of a template; zero means neither.
 type group uint32
 
 // groupsOf returns the groups of a URL; queries is zero without a query.
